@@ -1,0 +1,7 @@
+"""The app that collects labels."""
+
+from django.apps import AppConfig
+
+
+class AnnotationConfig(AppConfig):
+    name = "annotation"

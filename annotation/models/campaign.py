@@ -1,0 +1,72 @@
+"""A campaign: one body of items, the people who work on it, and its settings."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models.user import User
+
+
+class Campaign(models.Model):
+    """One body of items judged under one protocol."""
+
+    class Protocol(models.TextChoices):
+        COMPOUND = "compound", _("Compounds")
+        TRIPLE = "triple", _("Triples")
+
+    class Reference(models.TextChoices):
+        HIDDEN = "hidden", _("hidden")
+        ON_DEMAND = "on_demand", _("on demand")
+        SHOWN = "shown", _("always shown")
+
+    slug = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(_("title"), max_length=200)
+    protocol = models.CharField(max_length=20, choices=Protocol)
+    annotators_per_item = models.PositiveSmallIntegerField(_("experts per item"))
+    seed = models.PositiveIntegerField(default=0)
+    reference = models.CharField(
+        _("reference"), max_length=20, choices=Reference, default=Reference.ON_DEMAND
+    )
+    zero_detail = models.BooleanField(_("say why a triple is not plausible"), default=False)
+    rule = models.CharField(max_length=40, blank=True)  # the label rule of the last finalize
+    label_version = models.PositiveIntegerField(default=0)  # raised whenever a final label changed
+    created_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(annotators_per_item__gte=1),
+                name="campaign_needs_at_least_one_expert_per_item",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Membership(models.Model):
+    """One person's role in one campaign, and the name under which their work appears to others."""
+
+    class Role(models.TextChoices):
+        MANAGER = "manager", _("manager")
+        EXPERT = "expert", _("expert")
+        VIEWER = "viewer", _("viewer")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role)
+    pseudonym = models.CharField(max_length=20)  # A1, A2 …: experts first, in the order they joined
+    joined_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "user"], name="membership_one_role_per_person"),
+            models.UniqueConstraint(
+                fields=["campaign", "pseudonym"], name="membership_one_person_per_pseudonym"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pseudonym} ({self.role})"

@@ -1,0 +1,5 @@
+"""The sitemap."""
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []

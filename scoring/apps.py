@@ -1,0 +1,7 @@
+"""The app that measures them."""
+
+from django.apps import AppConfig
+
+
+class ScoringConfig(AppConfig):
+    name = "scoring"
