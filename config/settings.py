@@ -1,6 +1,7 @@
 """All settings, in one file. What may differ between machines comes from the environment (see README)."""
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import dj_database_url
@@ -17,7 +18,7 @@ DATA_DIR = Path(env_str("ASSAY_DATA_DIR", "var")).absolute()
 DEBUG = env_bool("DEBUG")
 SECRET_KEY = secret_key(DATA_DIR, make=get_random_secret_key())
 
-# Where we are -------------------------------------------------------------------------------------------------
+# Where we are
 
 HOST = env_str("HOST", "127.0.0.1")
 PORT = env_int("PORT", 8000)
@@ -34,7 +35,7 @@ CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
 WEB_WORKERS = env_int("WEB_WORKERS", 1)
 WORKER_CONCURRENCY = env_int("WORKER_CONCURRENCY", 2)
 
-# The house ----------------------------------------------------------------------------------------------------
+# The house
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -89,12 +90,12 @@ TEMPLATES = [
     },
 ]
 
-# Data ---------------------------------------------------------------------------------------------------------
+# Data
 
 DATABASE_URL = env_str("DATABASE_URL", f"sqlite:///{DATA_DIR / 'assay.sqlite3'}")
 if DATABASE_URL.startswith("sqlite"):
     _path = Path(dj_database_url.parse(DATABASE_URL)["NAME"])
-    DATABASES = {
+    DATABASES: dict[str, Any] = {
         "default": {
             "ENGINE": "config.sqlite",
             "NAME": _path.absolute(),
@@ -112,7 +113,7 @@ else:
 
 REDIS_URL = env_str("REDIS_URL")
 
-# People -------------------------------------------------------------------------------------------------------
+# People
 
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 AUTH_PASSWORD_VALIDATORS = [
@@ -139,7 +140,7 @@ AXES_LOCKOUT_TEMPLATE = "annotation/locked_out.html"
 AXES_VERBOSE = False
 AXES_ENABLE_ACCESS_FAILURE_LOG = False
 
-# Safety -------------------------------------------------------------------------------------------------------
+# Safety
 
 _HTTPS = _public.scheme == "https"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
@@ -165,7 +166,7 @@ CONTENT_SECURITY_POLICY = {
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 
-# Languages and time -------------------------------------------------------------------------------------------
+# Languages and time
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
@@ -175,7 +176,7 @@ LANGUAGE_COOKIE_SAMESITE = "Lax"
 TIME_ZONE = env_str("TZ", "UTC")
 USE_TZ = True
 
-# Files that do not change -------------------------------------------------------------------------------------
+# Files that do not change
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
@@ -186,7 +187,7 @@ STORAGES = {
 }
 MEDIA_ROOT = DATA_DIR / "files"
 
-# Programs ask here --------------------------------------------------------------------------------------------
+# Programs ask here
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -207,7 +208,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
 }
 
-# Logs: never an answer, a label, a token ----------------------------------------------------------------------
+# Logs: never an answer, a label, a token
 
 LOGGING = {
     "version": 1,

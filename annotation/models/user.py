@@ -29,7 +29,7 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     """An account. What a person may do is said by their memberships, not here."""
 
-    username = models.CharField(_("name"), max_length=150)
+    username = models.CharField(_("name"), max_length=150, unique=True)
     username_folded = models.CharField(max_length=200, unique=True, editable=False)
     email = models.EmailField(_("email"), blank=True)
     is_active = models.BooleanField(_("active"), default=True)
@@ -39,7 +39,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     objects = UserManager()
 
     USERNAME_FIELD = "username"
-    REQUIRED_FIELDS: list[str] = []
+    REQUIRED_FIELDS = []
 
     class Meta:
         verbose_name = _("person")
