@@ -1,0 +1,223 @@
+"""The compound protocol: five contexts on one screen, one verdict each; and how a compound is built.
+
+Source: Li, Yin, Chen, Zhang, "On Compositional Generalization of Neural Machine Translation" (ACL 2021).
+Its test set, CoGnition, combines `[V | P] + DET + [ADJ] + N + [MOD]` into 12 patterns of 2 to 5 atoms.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+from annotation.protocol.definition import Answer, Choice, Column, Protocol, Words, accepted_spellings
+from annotation.protocol.location import locate
+from annotation.protocol.text import fold_key
+
+__all__ = ["ATOMS", "COMPOUND", "WRONG_REASONS", "Analysis", "Atom", "AtomInventory", "analyse", "locate"]
+
+COMPOUND = Protocol(
+    name="compound",
+    title=Words("compounds", "组合短语"),
+    unit=Words("compound", "组合短语"),
+    scale=(
+        Answer(
+            key="wrong",
+            score="0",
+            words=Words("wrong", "错误"),
+            accepted=accepted_spellings("incorrect", "wrong", "错误", "false"),
+        ),
+        Answer(
+            key="correct",
+            score="1",
+            words=Words("correct", "正确"),
+            accepted=accepted_spellings("correct", "正确", "true"),
+        ),
+    ),
+    default_k=1,
+    contexts_per_unit=5,
+    id_column="item_id",
+    columns=(
+        Column("item_id"),
+        Column("compound", needed=True, may_be_empty=False),
+        Column("type"),
+        Column("pattern"),
+        Column("context_no"),
+        Column("source", needed=True, may_be_empty=False),
+        Column("translation", needed=True),  # a system's empty output is judged like any other
+        Column("reference"),
+        Column("system"),
+        Column("run"),
+    ),
+    cannot_judge=Words("cannot judge", "无法判断"),
+    cannot_judge_causes=(
+        Choice("source_broken", Words("source broken", "原文有误")),
+        Choice("compound_not_in_source", Words("compound not in source", "原文中没有该组合短语")),
+        Choice("translation_unreadable", Words("translation missing or unreadable", "译文缺失或无法辨读")),
+        Choice("guidelines_silent", Words("guidelines silent", "标注规范没有说明")),
+        Choice("other", Words("other", "其他原因")),
+    ),
+    score_beside_cause=False,
+    label_rules=("majority", "unanimous"),
+    default_rules=MappingProxyType({None: "majority"}),
+    examples=("1 or 0", "correct or incorrect (or wrong)", "true or false", "正确 or 错误"),
+)
+
+# Why a translation of the compound is wrong; several may hold at once.
+WRONG_REASONS = (
+    Choice("missing", Words("missing", "漏译")),
+    Choice("mistranslated", Words("mistranslated", "误译")),
+    Choice("modifier", Words("modifier attached wrongly", "修饰关系错")),
+    Choice("added", Words("added meaning", "多译")),
+    Choice("untranslated", Words("untranslated", "未译")),
+    Choice("not_fluent", Words("not fluent", "不通顺")),
+)
+
+
+@dataclass(frozen=True)
+class AtomInventory:
+    """The closed classes a compound is put together from, in lower case; an atom may be several words.
+
+    `articles` are determiners the test set does not use: they tell that a noun phrase begins, no more.
+    """
+
+    determiners: frozenset[str]
+    adjectives: frozenset[str]
+    nouns: frozenset[str]
+    verbs: frozenset[str]
+    prepositions: frozenset[str]
+    modifiers: frozenset[str]
+    articles: frozenset[str] = frozenset({"a", "an"})
+
+    @cached_property
+    def by_kind(self) -> dict[str, frozenset[str]]:
+        return {
+            "DET": self.determiners,
+            "ADJ": self.adjectives,
+            "N": self.nouns,
+            "V": self.verbs,
+            "P": self.prepositions,
+            "MOD": self.modifiers,
+        }
+
+    @cached_property
+    def longest(self) -> int:
+        """Words of the longest atom: no stretch of a compound longer than this needs to be looked up."""
+        return max((len(atom.split()) for atoms in self.by_kind.values() for atom in atoms), default=0)
+
+
+ATOMS = AtomInventory(
+    determiners=frozenset({"the", "every", "any", "another", "each"}),
+    adjectives=frozenset(
+        {"small", "red", "dirty", "lazy", "smart", "large", "special", "silly", "quiet", "empty", "fake"}
+    ),
+    nouns=frozenset(
+        {"dog", "doctor", "sandwich", "hat", "waiter", "lawyer", "peanut", "farmer", "car", "girl"}
+        | {"boyfriend", "child", "chair", "building", "clown", "bee", "apartment", "farm", "airplane"}
+    ),
+    verbs=frozenset(
+        {"asked", "visited", "heard", "lost", "hated", "stopped", "woke", "found", "watched", "took"}
+        | {"saw", "told", "caught", "liked", "left", "gave", "invited", "met", "chose"}
+    ),
+    prepositions=frozenset(
+        {"about", "around", "before", "behind", "except", "for", "from", "inside", "like", "near", "on", "to"}
+        | {"toward", "towards", "under", "with", "without"}
+    ),
+    modifiers=frozenset({"he liked", "on the floor", "at the store"}),
+)
+
+_LEADS: dict[str, tuple[str, ...]] = {"NP": (), "VP": ("V",), "PP": ("P",)}
+_TAILS = (("DET", "N"), ("DET", "ADJ", "N"), ("DET", "N", "MOD"), ("DET", "ADJ", "N", "MOD"))
+_WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One atom: its kind (V, P, DET, ADJ, N, MOD), its text as given, its code points in the compound."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """How a compound is built. Where it was not recognised, `pattern` is None and `atoms` is empty; `type` is
+    then certain or None. `words` is always known.
+    """
+
+    type: str | None
+    pattern: str | None
+    atoms: tuple[Atom, ...]
+    words: int
+
+    @property
+    def recognised(self) -> bool:
+        return self.pattern is not None
+
+
+@dataclass(frozen=True)
+class _Word:
+    folded: str
+    start: int
+    end: int
+
+
+def analyse(compound: str, inventory: AtomInventory = ATOMS) -> Analysis:
+    """Type, pattern, atoms and number of words of a compound.
+
+    The whole compound is matched against `[V | P] + DET + [ADJ] + N + [MOD]`, whatever its case and spacing.
+    An atom of several words is taken before a shorter one, and a modifier stands at the end, so that in
+    "liked the dog he liked" the first "liked" is the verb. A compound with any word outside the inventory is
+    *not* recognised: no pattern is guessed. Its type is still stated where its first words settle it: a
+    determiner (or "a", "an") begins an NP, a known verb and a determiner a VP, a known preposition and a
+    determiner a PP. `words` counts the stretches between white space that hold a letter or a digit.
+
+    >>> analyse("liked the dog he liked").pattern
+    'VP:V+DET+N+MOD'
+    >>> [(atom.kind, atom.text) for atom in analyse("Another  lazy dog he liked").atoms]
+    [('DET', 'Another'), ('ADJ', 'lazy'), ('N', 'dog'), ('MOD', 'he liked')]
+    >>> analyse("the sleepy gardener")
+    Analysis(type='NP', pattern=None, atoms=(), words=3)
+    >>> analyse("painted the old fence").type is None
+    True
+    """
+    words = [_Word(fold_key(m.group()).casefold(), m.start(), m.end()) for m in _WORD.finditer(compound)]
+    count = sum(any(character.isalnum() for character in word.folded) for word in words)
+    for type_, lead in _LEADS.items():
+        for tail in _TAILS:
+            for stretches in _readings(words, lead + tail, inventory):
+                atoms = tuple(_atom(compound, kind, stretch) for kind, stretch in stretches)
+                if sum(len(stretch) for _, stretch in stretches) == len(words):
+                    return Analysis(type_, f"{type_}:{'+'.join(lead + tail)}", atoms, count)
+    return Analysis(_certain_type(words, inventory), None, (), count)
+
+
+_Stretches = list[tuple[str, list[_Word]]]
+
+
+def _readings(words: list[_Word], kinds: tuple[str, ...], inventory: AtomInventory) -> Iterator[_Stretches]:
+    """Every way in which `words` begin with atoms of these kinds in turn, longer atoms first."""
+    if not kinds:
+        yield []
+        return
+    for length in range(min(inventory.longest, len(words)), 0, -1):
+        if " ".join(word.folded for word in words[:length]) in inventory.by_kind[kinds[0]]:
+            for rest in _readings(words[length:], kinds[1:], inventory):
+                yield [(kinds[0], words[:length]), *rest]
+
+
+def _certain_type(words: list[_Word], inventory: AtomInventory) -> str | None:
+    """The type that the first words settle beyond doubt, else None ("painted the …" may be a verb or not)."""
+    if words and words[0].folded in inventory.articles:
+        return "NP"
+    for type_, lead in _LEADS.items():
+        if any(_readings(words, (*lead, "DET"), inventory)):
+            return type_
+    return None
+
+
+def _atom(compound: str, kind: str, stretch: list[_Word]) -> Atom:
+    start, end = stretch[0].start, stretch[-1].end
+    return Atom(kind=kind, text=compound[start:end], start=start, end=end)

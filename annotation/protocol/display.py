@@ -1,0 +1,91 @@
+"""Texts as people read them. What is stored never changes; what is scored is cleaned elsewhere."""
+
+import re
+from dataclasses import dataclass
+
+from annotation.protocol.errors import ProtocolError
+
+# Chinese characters and the punctuation that is only Chinese: CJK symbols, vertical and full-width forms.
+# Curly quotes, dashes and "…" also stand in English and are not counted.
+_CHINESE = (
+    "\u3001-\u303f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe10-\ufe1f\ufe30-\ufe4f\uff01-\uff65\uffe0-\uffe6"
+    "\U00020000-\U0003ffff"
+)
+_SPACE = " \\t\u00a0\u2000-\u200a\u202f\u205f\u3000"
+_BPE_JOINT = re.compile(rf"@@[{_SPACE}]+|@@\Z")
+# Only whole runs are tried: a cell of a hundred thousand blanks must not take a minute.
+_SPACE_AT_CHINESE = re.compile(rf"(?<=[{_CHINESE}])[{_SPACE}]+|(?<![{_SPACE}])[{_SPACE}]+(?=[{_CHINESE}])")
+
+# The people of a triple; the released data hold PeopleY too. Beside a name Chinese may stand, Latin not.
+ROLES = ("PersonX", "PersonY", "PersonZ", "PeopleX", "PeopleY")
+_ROLE = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(ROLES)})(?![A-Za-z0-9_])")
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of text; `role` is PersonX … where it names one of a triple's people, else None."""
+
+    text: str
+    role: str | None
+
+
+@dataclass(frozen=True)
+class MarkedSource:
+    """A source in three: what stands before the compound, the compound as written there, what follows."""
+
+    before: str
+    compound: str
+    after: str
+
+
+def joined_translation(text: str) -> str:
+    """A translation without what segmentation put into it, for reading.
+
+    BPE joints ("@@ ", or "@@" at the end) are joined, then a run of blanks is removed where a neighbour is
+    Chinese or Chinese punctuation. Every other blank and every line break stays: Latin words and numbers keep
+    theirs.
+
+    >>> joined_translation("他 喜欢 的 狗 叫 big te@@ ddy 。")
+    '他喜欢的狗叫big teddy。'
+    """
+    return _SPACE_AT_CHINESE.sub("", _BPE_JOINT.sub("", text))
+
+
+def chips(text: str) -> tuple[Segment, ...]:
+    """A head or tail cut where it names a person. The segments' texts joined are the text, exactly.
+
+    Names are matched as the data write them: whole and with their capitals ("personx" is a plain word).
+
+    >>> [(segment.text, segment.role) for segment in chips("PersonX's dog bites PersonY")]
+    [('PersonX', 'PersonX'), ("'s dog bites ", None), ('PersonY', 'PersonY')]
+    """
+    segments: list[Segment] = []
+    at = 0
+    for match in _ROLE.finditer(text):
+        if match.start() > at:
+            segments.append(Segment(text[at : match.start()], None))
+        segments.append(Segment(match.group(), match.group()))
+        at = match.end()
+    if at < len(text):
+        segments.append(Segment(text[at:], None))
+    return tuple(segments)
+
+
+def marked_source(source: str, span: tuple[int, int] | None) -> MarkedSource:
+    """The source cut at the compound's code points, as `locate` found them; without a span all is `before`.
+
+    The three parts joined are the source, exactly. A span outside the source is a ProtocolError: the text was
+    changed after the compound was located.
+
+    >>> marked_source("we met the clerk .", (7, 16))
+    MarkedSource(before='we met ', compound='the clerk', after=' .')
+    """
+    if span is None:
+        return MarkedSource(before=source, compound="", after="")
+    start, end = span
+    if not 0 <= start <= end <= len(source):
+        raise ProtocolError(
+            f"The compound is marked at {start}–{end} of a source {len(source)} characters long; "
+            "locate it again in the text as it is now."
+        )
+    return MarkedSource(before=source[:start], compound=source[start:end], after=source[end:])
