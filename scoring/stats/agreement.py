@@ -1,0 +1,181 @@
+"""Agreement of experts: every coefficient with its interval, its n, and a reason where it is undefined.
+
+    ratings = ratings_from_long(items, raters, labels, categories=("0", "0.5", "1"), scale=(0, 0.5, 1))
+    report = agreement(ratings, seed=7)
+
+Three views of the same labels, because the figures differ in what they are about:
+
+- *pooled*: an item is how many people gave each category (raw agreement, Fleiss, alpha, AC1, AC2, specific agreement);
+- *slots*: an item is its first and second expert (contrast share and coefficient);
+- *people*: an item is two named people (Cohen's kappas). Over all items these exist only where the same two people
+  judged all common items; otherwise they are given per pair, and as a mean over pairs that is called so.
+
+A common item is one with two labels or more. Blanks and "cannot judge" are missing, never a category.
+"""
+
+from collections.abc import Hashable, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from scoring.stats.agreement_figures import CONTRAST_PRIOR, Figures, Setting, figures
+from scoring.stats.agreement_input import ratings_from_long, ratings_from_matrix
+from scoring.stats.agreement_report import (
+    NAMES,
+    VERSION,
+    AgreementReport,
+    Coefficient,
+    Pair,
+    PairMean,
+    undefined,
+)
+from scoring.stats.agreement_table import ExcludedPair, Ratings, one_column_per_person
+from scoring.stats.coefficients import Distance
+from scoring.stats.intervals import FEWEST_RESAMPLES, SMALL_SAMPLE
+
+__all__ = [
+    "AgreementReport",
+    "Coefficient",
+    "ExcludedPair",
+    "Pair",
+    "PairMean",
+    "Ratings",
+    "agreement",
+    "by_group",
+    "ratings_from_long",
+    "ratings_from_matrix",
+]
+
+
+def agreement(
+    ratings: Ratings,
+    *,
+    seed: int,
+    resamples: int = 1000,
+    intervals: bool = True,
+    ac2_weights: Distance = "quadratic",
+) -> AgreementReport:
+    """Every agreement figure of these ratings.
+
+    Args:
+        ratings: who gave which category to which item.
+        seed: of the intervals. The same seed gives the same result, whatever the order of items.
+        resamples: draws per interval, 100 or more.
+        intervals: False for figures that are descriptive only (agreement after a resolution).
+        ac2_weights: "quadratic" (default) or "linear"; named in the signature.
+
+    Returns:
+        The report; `as_json()` writes it out. Coefficients lie in −1…1, shares in 0…1.
+
+    Raises:
+        ValueError: fewer than 100 resamples.
+
+    How to read it: raw agreement and the label distribution first, then a chance-corrected figure with its interval.
+    Weights and the interval metric use the declared values of the scale, the ordinal metric its declared order.
+    Intervals resample items, or clusters where given: percentile bootstrap from 200 of them, weighted draws with a
+    small prior below that and wherever nothing disagrees (see `intervals`). They are conditional on these people.
+
+    >>> ratings = ratings_from_matrix([[1, 1], [1, 0], [0, 0], [1, 1]], raters=("a", "b"), categories=("0", "1"))
+    >>> report = agreement(ratings, seed=1)
+    >>> report.coefficients["raw"].value, report.coefficients["cohen"].value
+    (0.75, 0.5)
+    """
+    if intervals and resamples < FEWEST_RESAMPLES:
+        raise ValueError(f"A 95 % interval needs at least {FEWEST_RESAMPLES} resamples, not {resamples}.")
+    people, excluded = one_column_per_person(ratings)
+    setting = Setting(
+        scale=ratings.scale, seed=seed, resamples=resamples, intervals=intervals, ac2_weights=ac2_weights
+    )
+    overall = figures(people, setting)
+    return AgreementReport(
+        n_items=people.n_judged,
+        n_judgements=people.n_judgements,
+        raters=people.raters,
+        distribution={name: int((people.table == k).sum()) for k, name in enumerate(people.categories)},
+        coefficients=overall.coefficients,
+        contrast_share=overall.contrast_share,
+        mean_over_pairs=overall.mean_over_pairs,
+        pairs=_pairs(people, overall, setting),
+        specific_agreement=overall.specific,
+        excluded=tuple(excluded),
+        signature=_signature(people, setting),
+    )
+
+
+def by_group(
+    ratings: Ratings,
+    groups: Sequence[Hashable],
+    *,
+    seed: int,
+    resamples: int = 1000,
+    intervals: bool = True,
+    ac2_weights: Distance = "quadratic",
+) -> dict[Hashable, AgreementReport]:
+    """The same report for each group of items (part, relation, type), people who judged none of it left out.
+
+    Args:
+        ratings, seed, resamples, intervals, ac2_weights: as in `agreement`.
+        groups: group of each item, in the order of `ratings.items`.
+
+    Returns:
+        One report per group, in order of first appearance. A mean of them is not a pooled figure.
+
+    >>> ratings = ratings_from_matrix([[1, 1], [0, 0], [1, 0]], raters=("a", "b"), categories=("0", "1"))
+    >>> reports = by_group(ratings, ["part 1", "part 1", "part 2"], seed=1)
+    >>> {group: report.coefficients["raw"].value for group, report in reports.items()}
+    {'part 1': 1.0, 'part 2': 0.0}
+    """
+    if len(groups) != len(ratings.items):
+        raise ValueError(f"There are {len(groups)} groups for {len(ratings.items)} items: give one per item.")
+    number = {group: position for position, group in enumerate(dict.fromkeys(groups))}
+    of_item = np.fromiter((number[group] for group in groups), dtype=np.int64, count=len(groups))
+    return {
+        group: agreement(
+            ratings.subset(of_item == position),
+            seed=seed,
+            resamples=resamples,
+            intervals=intervals,
+            ac2_weights=ac2_weights,
+        )
+        for group, position in number.items()
+    }
+
+
+def _pairs(people: Ratings, overall: Figures, setting: Setting) -> tuple[Pair, ...]:
+    pairs = []
+    for a, b in combinations(range(len(people.raters)), 2):
+        common = people.pair(a, b)
+        n = len(common.items)
+        if n == 0:
+            coefficients = dict.fromkeys(NAMES, undefined("no_common_items", 0))
+        elif len(people.raters) == 2:
+            # The pair is the whole: the two must not differ by the luck of resampling.
+            coefficients = overall.coefficients
+        else:
+            coefficients = figures(common, setting).coefficients
+        pairs.append(Pair(a=people.raters[a], b=people.raters[b], n=n, coefficients=coefficients))
+    return tuple(pairs)
+
+
+def _signature(people: Ratings, setting: Setting) -> str:
+    scale = ",".join(
+        f"{name}={value:g}" for name, value in zip(people.categories, setting.scale, strict=True)
+    )
+    parts = {
+        "agreement": "+".join(NAMES),
+        "version": VERSION,
+        "items": people.n_judged,
+        "judgements": people.n_judgements,
+        "raters": len(people.raters),
+        "scale": scale,
+        "ac2": setting.ac2_weights,
+        "units": "clusters" if people.is_clustered else "items",
+    }
+    if setting.intervals:
+        parts |= {
+            "intervals": f"bootstrap,dirichlet<{SMALL_SAMPLE}units",
+            "prior": f"contrast:{CONTRAST_PRIOR:g},other:{setting.prior:g}",
+            "seed": setting.seed,
+            "resamples": setting.resamples,
+        }
+    return "|".join(f"{name}:{value}" for name, value in parts.items())
