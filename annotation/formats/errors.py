@@ -1,15 +1,45 @@
-"""The one exception of the readers and writers: what is wrong, on which line, in which column."""
+"""What is wrong with a file or with one row of it: on which line, in which column, and what to do."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RowIssue:
+    """One finding in a file, an error or a warning.
+
+    `line` is the physical line on which the record starts (the header being 1; in a workbook the sheet's row),
+    None for the whole file. `column` is the column's name, None for the whole row. `message` is a sentence that
+    never holds a whole cell: what it quotes is cut short and its control characters are escaped.
+    """
+
+    line: int | None
+    column: str | None
+    message: str
+
+    def __str__(self) -> str:
+        return _located(self.line, self.column, self.message)
 
 
 class FormatError(Exception):
-    """A file, or one row of it, cannot be read.
-
-    `line` is the physical line on which the record starts (the header being 1; in a workbook the sheet's row),
-    None for the whole file. `column` is the column's name as given, None for the whole row.
-    """
+    """A file, or one row of it, cannot be read or written; the attributes are those of a `RowIssue`."""
 
     def __init__(self, message: str, *, line: int | None = None, column: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.line = line
         self.column = column
+
+    def __str__(self) -> str:
+        return _located(self.line, self.column, self.message)
+
+    def as_issue(self) -> RowIssue:
+        return RowIssue(self.line, self.column, self.message)
+
+
+def _located(line: int | None, column: str | None, message: str) -> str:
+    places = []
+    if line is not None:
+        places.append(f"line {line}")
+    if column is not None:
+        places.append(f"column “{column}”")
+    return f"{', '.join(places)}: {message}" if places else message

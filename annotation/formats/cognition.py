@@ -1,0 +1,257 @@
+"""The CoGnition layout: sources, compounds, references and translations, line by line.
+
+Line i of the text files belongs to data row i of the translations, which are a workbook or table with the columns
+`src`, `hyp` and `human eval`, or a text file with one translation a line. An item's key is the stem of the sources'
+name and i ("NP-0001"), never its text, which can occur twice.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from annotation.formats.cells import excerpt, is_blank
+from annotation.formats.columns import Record, given_text, match_columns, records
+from annotation.formats.compounds import TYPES, CompoundRow, stands_in
+from annotation.formats.decoding import detect_encoding, text_lines
+from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.keys import id_key, unit_key
+from annotation.formats.rows import in_line_order
+from annotation.formats.tables import read_table
+from annotation.protocol.compound import COMPOUND
+from annotation.protocol.errors import ProtocolError
+from annotation.protocol.text import fold_key
+
+_TABLE_EXTENSIONS = (".xlsx", ".xlsm", ".xls", ".csv", ".tsv", ".jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDifference:
+    """A row whose source, as it was judged, is not the test set's line."""
+
+    line: int
+    key: str
+    judged: str
+    test_set: str
+
+
+@dataclass(frozen=True, slots=True)
+class CognitionFiles:
+    """What the four files say together.
+
+    `rows` are compound items as from any other file: `line` is the line of the text files, `item_id` the key,
+    `context_no` the place within the compound's lines. `labels` stands beside them: "1" or "0", None where the
+    row was not judged; all None where the translations hold no verdicts. `differing` rows keep the judged source
+    and have no reference.
+    """
+
+    stem: str
+    n_lines: int
+    rows: tuple[CompoundRow, ...]
+    labels: tuple[str | None, ...]
+    differing: tuple[SourceDifference, ...]
+    errors: tuple[RowIssue, ...]
+    warnings: tuple[RowIssue, ...]
+
+
+def read_cognition(
+    *,
+    sources: Path,
+    compounds: Path,
+    references: Path,
+    translations: Path,
+    system: str | None = None,
+    run: str | None = None,
+) -> CognitionFiles:
+    """Reads the four files; a FormatError where one cannot be read or their numbers of lines differ.
+
+    A unit is one run of lines with the same compound; a run of other than five lines is a warning, and a
+    compound that comes again after other lines is another unit. Bad lines are collected in `errors`.
+    """
+    findings = _Findings()
+    texts = [read_lines(path) for path in (sources, compounds, references)]
+    outputs = _outputs(translations, findings)
+    _check_lengths(
+        {path.name: len(lines) for path, lines in zip((sources, compounds, references), texts, strict=True)}
+        | {translations.name: len(outputs)}
+    )
+    places = list(_places(texts[1], compounds.name, findings))
+    reader = _LineReader(sources.stem, (sources.name, compounds.name, references.name), system, run, findings)
+    for line, (text, place, output) in enumerate(
+        zip(zip(*texts, strict=True), places, outputs, strict=True), 1
+    ):
+        if output is not None:
+            reader.read(line, text, place, output)
+    return CognitionFiles(
+        stem=sources.stem,
+        n_lines=len(outputs),
+        rows=tuple(reader.rows),
+        labels=tuple(reader.labels),
+        differing=tuple(reader.differing),
+        errors=in_line_order(findings.errors),
+        warnings=in_line_order(findings.warnings),
+    )
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file without their ends, empty ones included. Only LF and CRLF end a line (a lone CR
+    where the file has no LF), so that U+2028 and its like stay in the text.
+    """
+    try:
+        data = path.read_bytes()
+        lines = list(text_lines(data, detect_encoding(data)))
+    except OSError as error:
+        raise FormatError(f"The file “{path.name}” cannot be opened: {error.strerror}.") from None
+    except FormatError as error:
+        raise FormatError(f"{path.name}: {error.message}", line=error.line) from None
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise FormatError(f"{path.name}: the line holds U+0000, which cannot be stored.", line=number)
+    return lines
+
+
+@dataclass
+class _Findings:
+    errors: list[RowIssue] = field(default_factory=list)
+    warnings: list[RowIssue] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """A system's translation of one line; `source` and `label` where the file states them."""
+
+    translation: str
+    source: str | None = None
+    label: str | None = None
+
+
+def _outputs(path: Path, findings: _Findings) -> list[_Output | None]:
+    """One output a line, None where the row cannot be used."""
+    if path.suffix.lower() not in _TABLE_EXTENSIONS:
+        return [_Output(line) for line in read_lines(path)]
+    try:
+        table = read_table(path, name=path.name)
+        matched = match_columns(table.header, known=("src", "hyp", "human eval"), needed=("hyp",))
+        outputs = [_output(record, path.name, findings) for record in records(table, matched)]
+    except FormatError as error:
+        raise FormatError(f"{path.name}: {error.message}", line=error.line) from None
+    findings.warnings.extend(table.warnings)
+    if matched.unknown:
+        names = ", ".join(matched.unknown)
+        findings.warnings.append(RowIssue(None, None, f"{path.name}: these columns are not read: {names}."))
+    n_judged = sum(output.label is not None for output in outputs if output)
+    if 0 < n_judged < len(outputs):
+        message = f"{path.name}: only {n_judged} of {len(outputs)} rows hold a verdict in “human eval”."
+        findings.warnings.append(RowIssue(None, "human eval", message))
+    return outputs
+
+
+def _output(record: Record, name: str, findings: _Findings) -> _Output | None:
+    problems = [RowIssue(found.line, found.column, f"{name}: {found.message}") for found in record.problems]
+    verdict, label = given_text(record, "human eval"), None
+    if verdict is not None:
+        try:
+            label = COMPOUND.parse_label(verdict)
+        except ProtocolError as error:
+            message = f"{name}: {excerpt(error.message, 400)}"
+            problems.append(RowIssue(record.line, "human eval", message))
+    findings.errors.extend(problems)
+    if problems:
+        return None
+    return _Output(record.cells.get("hyp", ""), given_text(record, "src"), label)
+
+
+def _check_lengths(lengths: dict[str, int]) -> None:
+    if len(set(lengths.values())) > 1:
+        counts = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise FormatError(
+            f"The files do not have the same number of lines: {counts}. Line i must belong to line i."
+        )
+    if not all(lengths.values()):
+        raise FormatError("The files hold no lines.")
+
+
+def _places(compounds: list[str], name: str, findings: _Findings) -> Iterator[tuple[str, int]]:
+    """For each line the key of its unit, a run of lines with one compound, and its place in it from 1."""
+    first_lines: dict[str, list[int]] = {}
+    line = 1
+    for key, run in groupby(compounds, key=unit_key):
+        length = len(list(run))
+        earlier = first_lines.setdefault(key, [])
+        earlier.append(line)
+        if length != COMPOUND.contexts_per_unit:
+            message = f"{name}: “{excerpt(key)}” stands on {length} lines in a row instead of five."
+            findings.warnings.append(RowIssue(line, "compound", message))
+        if len(earlier) > 1:
+            message = (
+                f"{name}: “{excerpt(key)}” stands on line {earlier[0]} already; these lines are a unit apart."
+            )
+            findings.warnings.append(RowIssue(line, "compound", message))
+        unit = key if len(earlier) == 1 else f"{key} ({len(earlier)})"
+        yield from ((unit, place) for place in range(1, length + 1))
+        line += length
+
+
+@dataclass
+class _LineReader:
+    """Makes items of lines. `names` are the files' names: sources, compounds, references."""
+
+    stem: str
+    names: tuple[str, str, str]
+    system: str | None
+    run: str | None
+    findings: _Findings
+    rows: list[CompoundRow] = field(default_factory=list)
+    labels: list[str | None] = field(default_factory=list)
+    differing: list[SourceDifference] = field(default_factory=list)
+
+    def read(self, line: int, texts: Sequence[str], place: tuple[str, int], output: _Output) -> None:
+        test_set, compound, reference = texts
+        key = id_key(f"{self.stem}-{line:04d}")
+        source = output.source or test_set
+        differs = fold_key(source) != fold_key(test_set)
+        if not self._is_complete(line, test_set, compound, None if differs else reference):
+            return
+        if differs:
+            self.differing.append(SourceDifference(line, key.given, source, test_set))
+            message = f"{self.names[0]}: the source that was judged differs from this line; its reference is left out."
+            self._warn(line, "source", message)
+        if is_blank(output.translation):
+            self._warn(
+                line, "translation", "The translation is empty; it is kept as the system's empty output."
+            )
+        if not stands_in(compound, source):
+            self._warn(line, "compound", f"The compound “{excerpt(compound)}” was not found in its source.")
+        self.labels.append(output.label)
+        self.rows.append(
+            CompoundRow(
+                line=line,
+                key=key,
+                unit_key=place[0],
+                item_id=key.given,
+                compound=compound,
+                type=self.stem if self.stem in TYPES else None,
+                pattern=None,
+                context_no=place[1],
+                source=source,
+                translation=output.translation,
+                reference=None if differs else reference,
+                system=self.system,
+                run=self.run,
+                source_differs=differs,
+            )
+        )
+
+    def _is_complete(self, line: int, source: str, compound: str, reference: str | None) -> bool:
+        """Whether no text that belongs to the line is empty; `reference` is None where none is used."""
+        complete = True
+        for name, column, text in zip(
+            self.names, ("source", "compound", "reference"), (source, compound, reference), strict=True
+        ):
+            if text is not None and is_blank(text):
+                complete = False
+                self.findings.errors.append(RowIssue(line, column, f"{name}: the line is empty."))
+        return complete
+
+    def _warn(self, line: int, column: str, message: str) -> None:
+        self.findings.warnings.append(RowIssue(line, column, message))

@@ -1,0 +1,122 @@
+"""Which column of a file is which: names as given to canonical names, and rows as cells by canonical name."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from annotation.formats.cells import excerpt, fold_header, is_blank
+from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.rows import Table
+from annotation.protocol.definition import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedColumns:
+    """`given` maps names as given to canonical ones, `places` canonical names to positions in the header."""
+
+    given: dict[str, str]
+    places: dict[str, int]
+    unknown: tuple[str, ...]
+
+    def __contains__(self, canonical: str) -> bool:
+        return canonical in self.places
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row by canonical column names.
+
+    `number` counts the data rows from 1. `cells` lacks the columns that the file or, in JSON, the object lacks;
+    an empty cell is "". A record with `problems` cannot be used.
+    """
+
+    line: int
+    number: int
+    cells: dict[str, str]
+    problems: tuple[RowIssue, ...]
+
+
+def match_columns(
+    header: tuple[str, ...],
+    *,
+    known: tuple[str, ...],
+    needed: tuple[str, ...],
+    read_as: Mapping[str, str] = MappingProxyType({}),
+) -> MatchedColumns:
+    """Matches a header after trimming (all Unicode spaces and zero-width characters) and case folding.
+
+    A needed column that is missing is a FormatError that lists what was found. A column without a name is
+    unknown and listed by its place. `read_as` names columns of the file that are read as a canonical one, in
+    the place of a column of that very name: {"label1": "label"}.
+    """
+    canonical = {fold_header(name): name for name in known if name not in read_as.values()}
+    canonical |= {fold_header(name): name_read for name, name_read in read_as.items()}
+    given: dict[str, str] = {}
+    places: dict[str, int] = {}
+    unknown: list[str] = []
+    for place, name in enumerate(header):
+        match = canonical.get(fold_header(name))
+        if match is None:
+            unknown.append(excerpt(name) if fold_header(name) else f"(column {place + 1}, without a name)")
+        else:
+            given[name] = match
+            places[match] = place
+    named = {name_read: name for name, name_read in read_as.items()}
+    missing = [named.get(name, name) for name in needed if name not in places]
+    if missing:
+        raise FormatError(_missing_message(missing, header, needed))
+    return MatchedColumns(given, places, tuple(unknown))
+
+
+def match_item_columns(header: tuple[str, ...], protocol: Protocol) -> MatchedColumns:
+    """Matches the header of an item file with the columns of its protocol."""
+    return match_columns(header, known=protocol.column_names, needed=protocol.needed_columns)
+
+
+def records(table: Table, matched: MatchedColumns) -> Iterator[Record]:
+    """The rows of a table by canonical names; a list or an object in a column that is read is a problem."""
+    places = matched.places
+    canonical: dict[str | None, str] = {excerpt(given): name for given, name in matched.given.items()}
+    for number, row in enumerate(table.rows, start=1):
+        problems = tuple(
+            RowIssue(found.line, canonical.get(found.column, found.column), found.message)
+            for found in row.problems
+        )
+        if row.nested:
+            message = (
+                "The value is a list or an object; only text, numbers, true, false and null can be read."
+            )
+            nested = (name for name, place in places.items() if place in row.nested)
+            problems += tuple(RowIssue(row.line, name, message) for name in nested)
+        if problems:
+            yield Record(row.line, number, {}, problems)
+            continue
+        cells = {name: cell for name, place in places.items() if (cell := row.cells[place]) is not None}
+        yield Record(row.line, number, cells, ())
+
+
+def empty_cells(record: Record, protocol: Protocol, *, has_id: bool) -> list[RowIssue]:
+    """The needed cells of an item that are empty; its id too, where the file has a column of ids."""
+    names = [protocol.id_column] if has_id else []
+    names += [column.name for column in protocol.columns if not column.may_be_empty]
+    return [
+        RowIssue(record.line, name, "The cell is empty, but is needed.")
+        for name in names
+        if is_blank(record.cells.get(name))
+    ]
+
+
+def given_text(record: Record, name: str) -> str | None:
+    """The cell as given, None where it is blank or not there."""
+    text = record.cells.get(name)
+    return None if is_blank(text) else text
+
+
+def _missing_message(missing: list[str], header: tuple[str, ...], needed: tuple[str, ...]) -> str:
+    shown = ", ".join(f"“{excerpt(name, 40)}”" for name in header[:30])
+    more = f" and {len(header) - 30} more" if len(header) > 30 else ""
+    plural = "s" if len(missing) > 1 else ""
+    return (
+        f"The file lacks the column{plural} {', '.join(missing)}. It has {shown}{more}; "
+        f"needed are {', '.join(needed)}."
+    )

@@ -1,0 +1,258 @@
+"""Compound items: one row is one system's translation of one compound in one context."""
+
+from dataclasses import dataclass, field
+
+from annotation.formats.cells import excerpt, is_blank, whole_number
+from annotation.formats.columns import Record, empty_cells, given_text, match_item_columns, records
+from annotation.formats.errors import RowIssue
+from annotation.formats.keys import ItemKey, compound_key, id_key, repeated_id_message, unit_key
+from annotation.formats.rows import FileRows, Table, in_line_order
+from annotation.protocol.compound import COMPOUND, locate
+from annotation.protocol.text import fold_key
+
+TYPES = ("NP", "VP", "PP")
+MAX_CONTEXT_NO = 9_999
+
+# What belongs to the context, so that it is the same for every system under one id.
+_SHARED = ("compound", "source", "context_no", "type", "pattern", "reference")
+
+
+@dataclass(frozen=True, slots=True)
+class CompoundRow:
+    """One translation to judge. Texts are as given, outer spaces included; what a file leaves out is None.
+
+    `item_id` is None where the file has no such column: then `key` is derived. `unit_key` is shared by all
+    contexts of the compound. An empty `translation` is a system's empty output.
+    """
+
+    line: int
+    key: ItemKey
+    unit_key: str
+    item_id: str | None
+    compound: str
+    type: str | None
+    pattern: str | None
+    context_no: int | None
+    source: str
+    translation: str
+    reference: str | None
+    system: str | None
+    run: str | None
+    source_differs: bool = False  # what was judged is not the test set's line: no reference, not in BLEU
+
+
+def read_compounds(
+    table: Table, *, system: str | None = None, run: str | None = None
+) -> FileRows[CompoundRow]:
+    """The compound items of a table.
+
+    `system` and `run` hold for rows that do not name their own. The same id for the same system and run twice is
+    an error; under another system it must stand for the same context. Without ids a context is known by
+    (compound, context_no), else by its place among the compound's rows; a repetition is a warning.
+
+    A reference that is left empty where other rows have one is an error, since BLEU would silently be taken over
+    fewer pairs; null or an absent member in JSON states that there is none, which is a warning. A file without
+    any reference is fine.
+    """
+    matched = match_item_columns(table.header, COMPOUND)
+    reading = _Reading(has_id="item_id" in matched, system=system, run=run)
+    for record in records(table, matched):
+        reading.read(record)
+    reading.finish()
+    columns = dict(matched.given)
+    if reading.pattern_is_type:
+        columns = {given: "type" if name == "pattern" else name for given, name in columns.items()}
+    return FileRows(
+        name=table.name,
+        format=table.format,
+        encoding=table.encoding,
+        sheet=table.sheet,
+        columns=columns,
+        unknown_columns=matched.unknown,
+        n_rows=reading.n_rows,
+        rows=tuple(reading.rows),
+        errors=in_line_order(reading.errors),
+        warnings=in_line_order(table.warnings + reading.warnings),
+    )
+
+
+@dataclass
+class _Reading:
+    """What has been read so far, and what later rows are compared with."""
+
+    has_id: bool
+    system: str | None
+    run: str | None
+    n_rows: int = 0
+    rows: list[CompoundRow] = field(default_factory=list)
+    errors: list[RowIssue] = field(default_factory=list)
+    warnings: list[RowIssue] = field(default_factory=list)
+    first_with_output: dict[tuple[str, str | None, str | None], CompoundRow] = field(default_factory=dict)
+    first_with_key: dict[str, CompoundRow] = field(default_factory=dict)
+    occurrences: dict[tuple[str, int | None, str | None, str | None], int] = field(default_factory=dict)
+    empty_references: list[tuple[int, str]] = field(default_factory=list)
+    types_from_pattern: int = 0
+    patterns: int = 0
+
+    @property
+    def pattern_is_type(self) -> bool:
+        return self.types_from_pattern > 0 and self.patterns == 0
+
+    def read(self, record: Record) -> None:
+        self.n_rows = record.number
+        problems = [*record.problems] or empty_cells(record, COMPOUND, has_id=self.has_id)
+        cells = record.cells
+        context_no = context_number(record, problems)
+        type_, pattern = self._type_and_pattern(record, problems)
+        if problems:
+            self.errors.extend(problems)
+            return
+        system = given_text(record, "system") or self.system
+        run = given_text(record, "run") or self.run
+        row = CompoundRow(
+            line=record.line,
+            key=self._key(cells, context_no, system, run),
+            unit_key=unit_key(cells["compound"]),
+            item_id=cells.get("item_id"),
+            compound=cells["compound"],
+            type=type_,
+            pattern=pattern,
+            context_no=context_no,
+            source=cells["source"],
+            translation=cells.get("translation", ""),
+            reference=given_text(record, "reference"),
+            system=system,
+            run=run,
+        )
+        self._keep(row, states_no_reference="reference" not in cells)
+
+    def _type_and_pattern(self, record: Record, problems: list[RowIssue]) -> tuple[str | None, str | None]:
+        """A pattern that is just NP, VP or PP is the type."""
+        type_, pattern = given_text(record, "type"), given_text(record, "pattern")
+        as_type = _as_type(pattern)
+        if type_ is not None:
+            if _as_type(type_) is None:
+                message = f"“{excerpt(type_)}” is no type of compound; the types are {', '.join(TYPES)}."
+                problems.append(RowIssue(record.line, "type", message))
+            elif as_type not in (None, _as_type(type_)):
+                message = f"The pattern says {as_type}, the type says {_as_type(type_)}."
+                problems.append(RowIssue(record.line, "pattern", message))
+        if as_type is None:
+            self.patterns += pattern is not None
+            return _as_type(type_), pattern
+        self.types_from_pattern += 1
+        return as_type, None
+
+    def _key(
+        self, cells: dict[str, str], context_no: int | None, system: str | None, run: str | None
+    ) -> ItemKey:
+        if self.has_id:
+            return id_key(cells["item_id"])
+        compound = cells["compound"]
+        same = (unit_key(compound), context_no, system, run)
+        self.occurrences[same] = occurrence = self.occurrences.get(same, 0) + 1
+        return compound_key(compound, context_no, occurrence=occurrence)
+
+    def _keep(self, row: CompoundRow, *, states_no_reference: bool) -> None:
+        output = (row.key.folded, row.system, row.run)
+        first = self.first_with_output.setdefault(output, row)
+        if first is not row:
+            self.errors.append(_repeated_id(row, first))
+            return
+        problems = _differences(row, self.first_with_key.setdefault(row.key.folded, row))
+        if problems:
+            self.errors.extend(problems)
+            return
+        self.rows.append(row)
+        if is_blank(row.translation):
+            message = "The translation is empty; it is kept as the system's empty output."
+            self.warnings.append(RowIssue(row.line, "translation", message))
+        if not stands_in(row.compound, row.source):
+            message = f"The compound “{excerpt(row.compound)}” was not found in its source."
+            self.warnings.append(RowIssue(row.line, "compound", message))
+        if row.reference is None and not states_no_reference:
+            self.empty_references.append((row.line, row.key.folded))
+
+    def finish(self) -> None:
+        self._check_references()
+        self._check_contexts()
+
+    def _check_references(self) -> None:
+        """Another system's row may hold the reference of the same context."""
+        with_reference = {row.key.folded for row in self.rows if row.reference is not None}
+        if not with_reference:
+            return
+        empty = [line for line, key in self.empty_references if key not in with_reference]
+        message = "The reference is empty although other rows have one; fill it in, or leave out the column."
+        self.errors.extend(RowIssue(line, "reference", message) for line in empty)
+        reported = set(empty)
+        message = "There is no reference; the item stays out of BLEU."
+        self.warnings.extend(
+            RowIssue(row.line, "reference", message)
+            for row in self.rows
+            if row.key.folded not in with_reference and row.line not in reported
+        )
+
+    def _check_contexts(self) -> None:
+        """A compound has five contexts, each with its own number, however many systems translated them."""
+        units: dict[str, dict[str, CompoundRow]] = {}
+        for row in self.rows:
+            units.setdefault(row.unit_key, {}).setdefault(row.key.folded, row)
+        for contexts in units.values():
+            self._check_unit(list(contexts.values()))
+
+    def _check_unit(self, contexts: list[CompoundRow]) -> None:
+        first = contexts[0]
+        name = excerpt(first.compound)
+        if len(contexts) != COMPOUND.contexts_per_unit:
+            plural = "s" if len(contexts) > 1 else ""
+            message = (
+                f"The compound “{name}” has {len(contexts)} context{plural} in this file instead of five."
+            )
+            self.warnings.append(RowIssue(first.line, "compound", message))
+        lines: dict[int, int] = {}
+        for row in contexts:
+            if row.context_no is not None and lines.setdefault(row.context_no, row.line) != row.line:
+                message = (
+                    f"Context {row.context_no} of “{name}” stands on line {lines[row.context_no]} already."
+                )
+                self.warnings.append(RowIssue(row.line, "context_no", message))
+
+
+def context_number(record: Record, problems: list[RowIssue]) -> int | None:
+    """The cell `context_no` as a number from 1 ("3", "３" and "3.0" are 3); adds a problem where it is none."""
+    text = given_text(record, "context_no")
+    if text is None:
+        return None
+    number = whole_number(text)
+    if number is None or not 1 <= number <= MAX_CONTEXT_NO:
+        message = f"“{excerpt(text)}” is no number of a context; write 1, 2, 3, …"
+        problems.append(RowIssue(record.line, "context_no", message))
+    return number
+
+
+def _as_type(text: str | None) -> str | None:
+    folded = fold_key(text or "").upper()
+    return folded if folded in TYPES else None
+
+
+def _repeated_id(row: CompoundRow, first: CompoundRow) -> RowIssue:
+    return RowIssue(row.line, COMPOUND.id_column, repeated_id_message(row.key, first.key, first.line))
+
+
+def stands_in(compound: str, source: str) -> bool:
+    """Whether the source holds the compound; nearly all do word for word, which is told a hundred times faster."""
+    return f" {compound} " in f" {source} " or locate(compound, source) is not None
+
+
+def _differences(row: CompoundRow, first: CompoundRow) -> list[RowIssue]:
+    """Where two systems' rows with one key do not mean the same context."""
+    if first is row:
+        return []
+    problems = []
+    for name in _SHARED:
+        mine, theirs = getattr(row, name), getattr(first, name)
+        if None not in (mine, theirs) and mine != theirs:
+            message = f"The {name} differs from that on line {first.line}, which has the same key."
+            problems.append(RowIssue(row.line, name, message))
+    return problems

@@ -1,0 +1,127 @@
+"""Bytes to text: which encoding a file is in. Nothing is guessed that cannot be told from the bytes."""
+
+import codecs
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from annotation.formats.errors import FormatError
+
+_CHUNK = 1 << 20
+_UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16-be"),
+)
+_LINE_END = re.compile("\r\n|\r|\n")
+# The characters of GB18030 beyond ASCII: four bytes; two high bytes; a high byte and one that looks like ASCII.
+_GB_CHARACTER = re.compile(
+    rb"[\x81-\xfe][0-9][\x81-\xfe][0-9]|(?P<pair>[\x81-\xfe][\x80-\xfe])|[\x81-\xfe][\x40-\x7e]"
+)
+_BEYOND_LATIN = re.compile("[\u0800-\ufffc\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """`name` is what people are told (utf-8, utf-8-sig, utf-16-le, utf-16-be, gb18030), `codec` Python's codec,
+    `warning` a sentence where the encoding was inferred rather than stated.
+    """
+
+    name: str
+    codec: str
+    warning: str | None = None
+
+
+def detect_encoding(data: bytes) -> Encoding:
+    """The encoding of a text file; a FormatError where the bytes are not text in it.
+
+    A byte-order mark decides: UTF-8 or UTF-16. Without one the file is UTF-8. Bytes that are not UTF-8 are
+    taken as GB18030 (GBK, GB2312), with a warning, only if they are strictly valid in it, hold no U+0000 and
+    look like Chinese rather than like UTF-8 with a broken place or Western text with accents.
+    """
+    if data.startswith(_UTF32_MARKS):
+        raise FormatError("The file is in UTF-32; save it as UTF-8.")
+    for mark, name, codec in _MARKS:
+        if data.startswith(mark):
+            _check(data, codec, name.removesuffix("-sig").upper())
+            return Encoding(name, codec)
+    if b"\0" in data and _looks_like_utf16(data):
+        raise FormatError("The file looks like UTF-16 without a byte-order mark; save it as UTF-8.")
+    if _first_undecodable(data, "utf-8") is None:
+        return Encoding("utf-8", "utf-8")
+    if _looks_chinese(data):
+        warning = "The file is not UTF-8; it was read as GB18030 (GBK). Check that its text looks right."
+        return Encoding("gb18030", "gb18030", warning)
+    _check(data, "utf-8", "UTF-8")
+    return Encoding("utf-8", "utf-8")
+
+
+def text_stream(data: bytes, encoding: Encoding, *, newline: str) -> Iterator[str]:
+    """The lines of `data` with their ends, without the byte-order mark.
+
+    `newline` is "" (LF, CRLF and a lone CR end a line) or "\\n" (only LF does). No other character ends a line.
+    """
+    stream = io.TextIOWrapper(io.BytesIO(data), encoding=encoding.codec, newline=newline)
+    first = stream.readline().lstrip("\ufeff")
+    if first:
+        yield first
+        yield from stream
+
+
+def text_lines(data: bytes, encoding: Encoding) -> Iterator[str]:
+    """The lines of a line-aligned text without their ends: LF or CRLF ends a line, a lone CR where there is no LF.
+
+    An empty line is a line; the end of the last line does not begin another one.
+    """
+    only_cr = "\n".encode(encoding.codec) not in data
+    for line in text_stream(data, encoding, newline="" if only_cr else "\n"):
+        yield line.removesuffix("\n").rstrip("\r")
+
+
+def _check(data: bytes, codec: str, label: str) -> None:
+    at = _first_undecodable(data, codec)
+    if at is None:
+        return
+    before = data[:at].decode(codec, errors="replace")
+    line = len(_LINE_END.findall(before)) + 1
+    raise FormatError(
+        f"The file is not valid {label}: byte 0x{data[at]:02X} at offset {at} (line {line}) does not fit. "
+        "Save it as UTF-8.",
+        line=line,
+    )
+
+
+def _first_undecodable(data: bytes, codec: str) -> int | None:
+    """The offset of the first byte that does not decode; in chunks, so that no second copy of the file is made."""
+    decoder = codecs.getincrementaldecoder(codec)()
+    for start in range(0, len(data), _CHUNK):
+        kept = len(decoder.getstate()[0])
+        try:
+            decoder.decode(data[start : start + _CHUNK], final=start + _CHUNK >= len(data))
+        except UnicodeDecodeError as error:
+            return start - kept + error.start
+    return None
+
+
+def _looks_like_utf16(data: bytes) -> bool:
+    """English in UTF-16 has a zero in every second byte, in any text that is at least partly English."""
+    sample = data[:4000]
+    return max(sample[::2].count(0), sample[1::2].count(0)) * 5 > len(sample)
+
+
+def _looks_chinese(data: bytes) -> bool:
+    """Whether data that is not UTF-8 is GB18030, which takes almost any bytes for text.
+
+    Chinese text consists mostly of pairs of high bytes. A Western accent is one high byte among ASCII. UTF-8 with a
+    broken place still has more characters that decode than places that do not.
+    """
+    if b"\0" in data or _first_undecodable(data, "gb18030") is not None:
+        return False
+    characters = pairs = 0
+    for found in _GB_CHARACTER.finditer(data):
+        characters += 1
+        pairs += found["pair"] is not None
+    as_utf8 = data.decode("utf-8", errors="replace")
+    return 2 * pairs > characters and as_utf8.count("\ufffd") > len(_BEYOND_LATIN.findall(as_utf8))

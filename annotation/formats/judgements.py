@@ -1,0 +1,238 @@
+"""Files of judgements: which expert gave which label to which item."""
+
+import re
+from dataclasses import dataclass, field
+
+from annotation.formats.cells import excerpt, is_blank, whole_number
+from annotation.formats.columns import MatchedColumns, Record, given_text, match_columns, records
+from annotation.formats.compounds import context_number
+from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.keys import ItemKey, compound_key, id_key, triple_key
+from annotation.formats.rows import FileRows, Table, in_line_order
+from annotation.protocol.base import get_protocol
+from annotation.protocol.errors import ProtocolError
+from annotation.protocol.text import fold_key, fold_name
+
+_IDS = ("item_id", "triple_id")
+_OWN = ("annotator", "label", "seconds", "note", "revision", "system", "run")
+# The texts that name an item where there is no id, and that can be checked where there is one.
+_TEXTS = {"compound": ("compound", "context_no"), "triple": ("head", "relation", "tail")}
+_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+")
+MAX_REVISION = 9_999
+
+# An expert (folded), the revision, the system and its run: whose label, of which output.
+_Whose = tuple[str, int | None, str | None, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementRow:
+    """One expert's label of one item. `label` is a code of the protocol's scale.
+
+    `number` counts the file's data rows from 1: the item's position where a file goes by position. `key` is the
+    id or, without one, what is derived from the texts, None where the file holds neither. `texts` are the
+    columns that name the item, as given, to be checked: compound and context_no, or head, relation and tail.
+    """
+
+    line: int
+    number: int
+    key: ItemKey | None
+    texts: dict[str, str]
+    annotator: str
+    label: str
+    seconds: float | None
+    note: str | None
+    revision: int | None
+    system: str | None
+    run: str | None
+
+
+def read_judgements(
+    table: Table,
+    *,
+    protocol: str,
+    annotator: str | None = None,
+    column: str | None = None,
+    by_position: bool = False,
+) -> FileRows[JudgementRow]:
+    """The judgements of a table.
+
+    `annotator` holds for rows that do not name theirs. `column` names the column that holds the labels, for
+    files with one column per expert: there a row without a label is one the expert did not judge, and is
+    skipped with a warning, unless the file goes `by_position`. Everywhere else an empty label is an error.
+    Two labels of one expert for one item need different `revision` numbers.
+    """
+    needed = ("label",) if annotator is not None else ("annotator", "label")
+    matched = match_columns(
+        table.header,
+        known=(*_IDS, *_TEXTS[protocol], *_OWN),
+        needed=needed,
+        read_as={} if column is None else {column: "label"},
+    )
+    _check_key_columns(matched, protocol, by_position=by_position)
+    reading = _Reading(protocol, matched, annotator, skips_empty=column is not None and not by_position)
+    for record in records(table, matched):
+        reading.read(record)
+    if reading.n_skipped:
+        message = f"{reading.n_skipped} rows have no label in the column “{excerpt(column or '')}”; they were skipped."
+        reading.warnings.append(RowIssue(None, column, message))
+    return FileRows(
+        name=table.name,
+        format=table.format,
+        encoding=table.encoding,
+        sheet=table.sheet,
+        columns=matched.given,
+        unknown_columns=matched.unknown,
+        n_rows=reading.n_rows,
+        rows=tuple(reading.rows),
+        errors=in_line_order(reading.errors),
+        warnings=in_line_order(table.warnings + reading.warnings),
+    )
+
+
+def _check_key_columns(matched: MatchedColumns, protocol: str, *, by_position: bool) -> None:
+    if all(name in matched for name in _IDS):
+        raise FormatError(
+            "The file has both item_id and triple_id; keep the one that the items were imported with."
+        )
+    texts = _TEXTS[protocol]
+    if not (by_position or any(name in matched for name in _IDS) or all(name in matched for name in texts)):
+        raise FormatError(
+            f"Nothing says which item a row belongs to: there is neither item_id or triple_id nor {', '.join(texts)}. "
+            "A file whose rows stand in the order of the items must be read by position."
+        )
+
+
+@dataclass
+class _Reading:
+    """What has been read so far, and what later rows are compared with."""
+
+    protocol: str
+    matched: MatchedColumns
+    annotator: str | None
+    skips_empty: bool
+    n_rows: int = 0
+    n_skipped: int = 0
+    rows: list[JudgementRow] = field(default_factory=list)
+    errors: list[RowIssue] = field(default_factory=list)
+    warnings: list[RowIssue] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+    occurrences: dict[tuple[str, _Whose], int] = field(default_factory=dict)
+    first_lines: dict[tuple[str, _Whose], int] = field(default_factory=dict)
+
+    def read(self, record: Record) -> None:
+        self.n_rows = record.number
+        if record.problems:
+            self.errors.extend(record.problems)
+            return
+        if self.skips_empty and is_blank(record.cells.get("label")):
+            self.n_skipped += 1
+            return
+        problems: list[RowIssue] = []
+        annotator = given_text(record, "annotator") or self.annotator or ""
+        if is_blank(annotator):
+            problems.append(
+                RowIssue(record.line, "annotator", "The cell is empty; name who gave this label.")
+            )
+        label, revision = self._label(record, problems), _revision(record, problems)
+        seconds = _seconds(record, problems)
+        system, run = given_text(record, "system"), given_text(record, "run")
+        key = self._key(record, (fold_name(annotator), revision, system, run), problems)
+        if problems:
+            self.errors.extend(problems)
+            return
+        self.rows.append(
+            JudgementRow(
+                line=record.line,
+                number=record.number,
+                key=key,
+                texts={name: record.cells[name] for name in _TEXTS[self.protocol] if name in record.cells},
+                annotator=annotator,
+                label=label,
+                seconds=seconds,
+                note=given_text(record, "note"),
+                revision=revision,
+                system=system,
+                run=run,
+            )
+        )
+
+    def _label(self, record: Record, problems: list[RowIssue]) -> str:
+        text = given_text(record, "label")
+        if text is None:
+            problems.append(RowIssue(record.line, "label", "The label is empty."))
+            return ""
+        try:
+            if text not in self.labels:
+                self.labels[text] = get_protocol(self.protocol).parse_label(text)
+            return self.labels[text]
+        except ProtocolError as error:
+            problems.append(RowIssue(record.line, "label", excerpt(error.message, 400)))
+            return ""
+
+    def _key(self, record: Record, whose: _Whose, problems: list[RowIssue]) -> ItemKey | None:
+        """The item's key; the same expert's second label under one id needs a revision of its own."""
+        id_column = next((name for name in _IDS if name in self.matched), None)
+        if id_column is None:
+            return self._derived_key(record, whose, problems)
+        text = given_text(record, id_column)
+        if text is None:
+            problems.append(RowIssue(record.line, id_column, "The cell is empty, but is needed."))
+            return None
+        key = id_key(text)
+        line = self.first_lines.setdefault((key.folded, whose), record.line)
+        if line != record.line:
+            message = (
+                f"The same expert's label of “{excerpt(text)}” stands on line {line} already. Remove one of them, or "
+                "number them in a column “revision”."
+            )
+            problems.append(RowIssue(record.line, id_column, message))
+        return key
+
+    def _derived_key(self, record: Record, whose: _Whose, problems: list[RowIssue]) -> ItemKey | None:
+        """The r-th of an expert's rows with the same texts belongs to the r-th item with these texts."""
+        names = _TEXTS[self.protocol]
+        if not all(name in self.matched for name in names):
+            return None
+        number = context_number(record, problems) if "context_no" in names else None
+        texts = [given_text(record, name) or "" for name in names if name != "context_no"]
+        if not all(texts):
+            problems += [
+                RowIssue(record.line, name, "The cell is empty, but is needed.")
+                for name in names
+                if name != "context_no" and given_text(record, name) is None
+            ]
+            return None
+        first = _text_key(texts, number, 1)
+        same = (first.folded, whose)
+        self.occurrences[same] = occurrence = self.occurrences.get(same, 0) + 1
+        return first if occurrence == 1 else _text_key(texts, number, occurrence)
+
+
+def _text_key(texts: list[str], number: int | None, occurrence: int) -> ItemKey:
+    if len(texts) == 1:
+        return compound_key(texts[0], number, occurrence=occurrence)
+    head, relation, tail = texts
+    return triple_key(head, relation, tail, occurrence=occurrence)
+
+
+def _revision(record: Record, problems: list[RowIssue]) -> int | None:
+    text = given_text(record, "revision")
+    if text is None:
+        return None
+    number = whole_number(text)
+    if number is None or not 1 <= number <= MAX_REVISION:
+        problems.append(
+            RowIssue(record.line, "revision", f"“{excerpt(text)}” is no revision; write 1, 2, 3, …")
+        )
+    return number
+
+
+def _seconds(record: Record, problems: list[RowIssue]) -> float | None:
+    text = given_text(record, "seconds")
+    if text is None:
+        return None
+    if not _SECONDS.fullmatch(fold_key(text)):
+        message = f"“{excerpt(text)}” is no number of seconds; write a number such as 12.5, or nothing."
+        problems.append(RowIssue(record.line, "seconds", message))
+        return None
+    return float(fold_key(text))

@@ -1,0 +1,115 @@
+"""A file as a table of text: CSV, TSV, JSONL or XLSX, told apart by content and extension."""
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path, PurePath
+
+from annotation.formats.cells import excerpt, fold_header, is_blank
+from annotation.formats.decoding import Encoding, detect_encoding, text_stream
+from annotation.formats.delimited import read_delimited
+from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.jsonl import read_jsonl
+from annotation.formats.rows import Row, Table
+from annotation.formats.workbook import is_workbook, read_workbook
+
+__all__ = ["Row", "Table", "read_table"]
+
+_JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
+_TAB_EXTENSIONS = (".tsv", ".tab")
+_WORKBOOK_EXTENSIONS = (".xlsx", ".xlsm", ".xls")
+
+
+def read_table(source: Path | bytes, *, name: str) -> Table:
+    """The table that a file holds; a FormatError where the file as a whole cannot be used.
+
+    `name` is the file's name for people, and its extension helps to tell the format. What is wrong with a single
+    row (too few cells, U+0000, a JSON member named twice, a formula without a value, …) does not stop the reading:
+    the row comes with its `problems`. Rows whose cells are all blank are left out. Whole files are refused for
+    an encoding that is not what it claims, an unreadable or repeated column name, and for having no data rows.
+    """
+    data = source if isinstance(source, bytes) else _bytes_of(source)
+    if not data:
+        raise FormatError("The file is empty.")
+    table = _read(data, name)
+    _check_header(table.header)
+    rows = _without_nul(table)
+    first = next(rows, None)
+    if first is None:
+        raise FormatError("The file has a header but no data rows.")
+    return Table(
+        table.name,
+        table.format,
+        table.encoding,
+        table.sheet,
+        table.header,
+        chain([first], rows),
+        table.warnings,
+    )
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"The file “{path}” cannot be opened: {error.strerror}.") from None
+
+
+def _read(data: bytes, name: str) -> Table:
+    extension = PurePath(name).suffix.lower()
+    if is_workbook(data):
+        return read_workbook(data, name=name)
+    if extension in _WORKBOOK_EXTENSIONS:
+        raise FormatError(
+            f"The file's name ends in {extension}, but it is no workbook. Save it as .xlsx or as CSV."
+        )
+    encoding = detect_encoding(data)
+    kind = _text_format(data, encoding, extension)
+    if kind == "jsonl":
+        table = read_jsonl(data, encoding, name=name)
+    else:
+        table = read_delimited(data, encoding, name=name, format=kind)
+    if encoding.warning:
+        table.warnings.append(RowIssue(None, None, encoding.warning))
+    return table
+
+
+def _text_format(data: bytes, encoding: Encoding, extension: str) -> str:
+    """jsonl, tsv or csv: by the extension, unless the first line that is not blank plainly says otherwise."""
+    lines = text_stream(data, encoding, newline="")
+    first = next((line.strip() for line in lines if not is_blank(line)), "")
+    if extension in _JSON_EXTENSIONS or (first.startswith("{") and first.endswith("}")):
+        return "jsonl"
+    if extension in _TAB_EXTENSIONS or first.count("\t") > first.count(","):
+        return "tsv"
+    return "csv"
+
+
+def _check_header(header: tuple[str, ...]) -> None:
+    """Column names must be text and must differ; columns without a name may be several."""
+    seen: dict[str, str] = {}
+    for name in header:
+        if "\0" in name:
+            raise FormatError(f"The column name “{excerpt(name)}” holds U+0000.", line=1)
+        folded = fold_header(name)
+        if folded and folded in seen:
+            raise FormatError(
+                f"The header names the column “{excerpt(folded)}” twice, as “{excerpt(seen[folded])}” and as "
+                f"“{excerpt(name)}” (spaces around a name and its case do not count).",
+                line=1,
+            )
+        seen[folded] = name
+
+
+def _without_nul(table: Table) -> Iterator[Row]:
+    """The rows of the table; U+0000, which no database stores, is a problem."""
+    for row in table.rows:
+        found = [i for i, cell in enumerate(row.cells) if cell and "\0" in cell]
+        if not found:
+            yield row
+            continue
+        problems = tuple(
+            RowIssue(row.line, excerpt(table.header[i]), "The text holds U+0000, which cannot be stored.")
+            for i in found
+            if i < len(table.header)
+        )
+        yield Row(row.line, row.cells, row.nested, row.problems + problems)

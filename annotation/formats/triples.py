@@ -1,0 +1,168 @@
+"""Triple items: one row is one triple of head, relation and tail."""
+
+from dataclasses import dataclass, field
+
+from annotation.formats.cells import excerpt, fold_header, whole_number
+from annotation.formats.columns import Record, empty_cells, given_text, match_item_columns, records
+from annotation.formats.errors import RowIssue
+from annotation.formats.keys import ItemKey, id_key, repeated_id_message, triple_key
+from annotation.formats.rows import FileRows, Table, in_line_order
+from annotation.protocol.text import fold_key
+from annotation.protocol.triple import CLASS_GROUPS, GENERAL_RELATIONS, RELATION_NAMES, TRIPLE
+
+_RELATIONS = (*RELATION_NAMES, *GENERAL_RELATIONS)
+_RELATION_SPELLINGS = {fold_header(name): name for name in _RELATIONS}
+_CLASSES = tuple(name for names in CLASS_GROUPS.values() for name in names)
+_SPLITS = {"dev": "dev", "tst": "test", "test": "test", "trn": "train", "train": "train"}
+_LABELS = {"true": "1", "false": "0"}
+
+
+@dataclass(frozen=True, slots=True)
+class TripleRow:
+    """One triple to judge. Texts are as given, outer spaces included; what a file leaves out is None.
+
+    `triple_id` is None where the file has no such column: then `key` is derived. `item_class` is the column
+    `class`; `split` is dev, test or train; `label` an imported final label, "1" (plausible) or "0".
+    """
+
+    line: int
+    key: ItemKey
+    triple_id: str | None
+    head: str
+    relation: str
+    tail: str
+    item_class: str | None
+    split: str | None
+    label: str | None
+
+
+def read_triples(table: Table) -> FileRows[TripleRow]:
+    """The triple items of a table.
+
+    Relations are matched exactly; any other, in another case too, is an error. The same id twice is an error.
+    Without ids a triple is known by (head, relation, tail) and its occurrence; a repetition is a warning, and
+    so is a class other than the four of the benchmark.
+    """
+    matched = match_item_columns(table.header, TRIPLE)
+    reading = _Reading(has_id="triple_id" in matched)
+    for record in records(table, matched):
+        reading.read(record)
+    return FileRows(
+        name=table.name,
+        format=table.format,
+        encoding=table.encoding,
+        sheet=table.sheet,
+        columns=matched.given,
+        unknown_columns=matched.unknown,
+        n_rows=reading.n_rows,
+        rows=tuple(reading.rows),
+        errors=in_line_order(reading.errors),
+        warnings=in_line_order(table.warnings + reading.warnings),
+    )
+
+
+@dataclass
+class _Reading:
+    """What has been read so far, and what later rows are compared with."""
+
+    has_id: bool
+    n_rows: int = 0
+    rows: list[TripleRow] = field(default_factory=list)
+    errors: list[RowIssue] = field(default_factory=list)
+    warnings: list[RowIssue] = field(default_factory=list)
+    first_with_key: dict[str, TripleRow] = field(default_factory=dict)
+    repeated: dict[str, tuple[int, int]] = field(default_factory=dict)  # number so far, line of the first
+    odd_classes: set[str] = field(default_factory=set)
+
+    def read(self, record: Record) -> None:
+        self.n_rows = record.number
+        problems = [*record.problems] or _row_problems(record, self.has_id)
+        split, label = _split(record, problems), _label(record, problems)
+        if problems:
+            self.errors.extend(problems)
+            return
+        cells = record.cells
+        row = TripleRow(
+            line=record.line,
+            key=self._key(record),
+            triple_id=cells.get("triple_id"),
+            head=cells["head"],
+            relation=cells["relation"],
+            tail=cells["tail"],
+            item_class=given_text(record, "class"),
+            split=split,
+            label=label,
+        )
+        self._keep(row)
+
+    def _key(self, record: Record) -> ItemKey:
+        cells = record.cells
+        if self.has_id:
+            return id_key(cells["triple_id"])
+        texts = (cells["head"], cells["relation"], cells["tail"])
+        key = triple_key(*texts, occurrence=1)
+        count, first_line = self.repeated.get(key.folded, (0, record.line))
+        self.repeated[key.folded] = (count + 1, first_line)
+        if count == 0:
+            return key
+        message = (
+            f"The same triple stands on line {first_line} already; it is kept as number {count + 1} of them."
+        )
+        self.warnings.append(RowIssue(record.line, None, message))
+        return triple_key(*texts, occurrence=count + 1)
+
+    def _keep(self, row: TripleRow) -> None:
+        first = self.first_with_key.setdefault(row.key.folded, row)
+        if first is not row:
+            message = repeated_id_message(row.key, first.key, first.line)
+            self.errors.append(RowIssue(row.line, TRIPLE.id_column, message))
+            return
+        self.rows.append(row)
+        self._warn_of_class(row)
+
+    def _warn_of_class(self, row: TripleRow) -> None:
+        """Classes tell ID, OOD and Adv apart; another one counts in none of the three."""
+        name = row.item_class
+        if name is None or name in _CLASSES or name in self.odd_classes:
+            return
+        self.odd_classes.add(name)
+        message = (
+            f"“{excerpt(name)}” is none of the classes {', '.join(_CLASSES)} (case counts). It is kept, but its "
+            "items count in no group, neither ID nor OOD nor Adv. Further rows of this class are not listed."
+        )
+        self.warnings.append(RowIssue(row.line, "class", message))
+
+
+def _row_problems(record: Record, has_id: bool) -> list[RowIssue]:
+    problems = empty_cells(record, TRIPLE, has_id=has_id)
+    relation = given_text(record, "relation")
+    if relation is not None and relation not in _RELATIONS:
+        near = _RELATION_SPELLINGS.get(fold_header(relation))
+        advice = f"did you mean “{near}”?" if near else f"the relations are {', '.join(_RELATIONS)}."
+        message = f"“{excerpt(relation)}” is no relation; {advice}"
+        problems.append(RowIssue(record.line, "relation", message))
+    return problems
+
+
+def _split(record: Record, problems: list[RowIssue]) -> str | None:
+    text = given_text(record, "split")
+    if text is None:
+        return None
+    split = _SPLITS.get(fold_header(text))
+    if split is None:
+        message = f"“{excerpt(text)}” is no split; write dev, test (or tst) or train (or trn)."
+        problems.append(RowIssue(record.line, "split", message))
+    return split
+
+
+def _label(record: Record, problems: list[RowIssue]) -> str | None:
+    """A final label, which is plausible or not; the scale's middle value is an answer, never a label."""
+    text = given_text(record, "label")
+    if text is None:
+        return None
+    number = whole_number(text)
+    label = _LABELS.get(fold_key(text).casefold()) if number is None else str(number)
+    if label not in ("0", "1"):
+        message = f"“{excerpt(text)}” is no final label; write 1 (plausible) or 0."
+        problems.append(RowIssue(record.line, "label", message))
+    return label

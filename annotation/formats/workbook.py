@@ -1,0 +1,301 @@
+"""XLSX workbooks: the first sheet as text, so that no id or label turns into a float.
+
+openpyxl opens the package (sheets, styles, date formats). The cells are read here, because a cell's text has to be
+told apart from an error value, and a formula without a stored value from one whose stored value is empty, which
+openpyxl's reader does not show; and because it needs 20 seconds for 100,000 rows.
+"""
+
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import IO, TYPE_CHECKING
+from xml.etree.ElementTree import Element, iterparse
+
+from annotation.formats.cells import excerpt, is_blank
+from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.rows import Row, Table
+
+if TYPE_CHECKING:
+    from openpyxl.reader.excel import ExcelReader
+
+# A small file may unpack to any size.
+MAX_UNPACKED_BYTES = 1 << 30
+_MAX_COLUMNS = 16_384
+
+_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
+_NS = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_ROW, _CELL, _VALUE, _FORMULA = _NS + "row", _NS + "c", _NS + "v", _NS + "f"
+_INLINE, _TEXT, _RUN, _STRING = _NS + "is", _NS + "t", _NS + "r", _NS + "si"
+_ESCAPE = re.compile("_x(?![dD][89A-Fa-f])([0-9A-Fa-f]{4})_")  # half of a surrogate pair is no character
+_WHOLE = re.compile("-?[0-9]+")
+_REFERENCE = re.compile("([A-Z]+)[0-9]+")
+
+
+def is_workbook(data: bytes) -> bool:
+    """Whether the bytes are a workbook, or a kind of it that can be named in the refusal."""
+    return data.startswith((b"PK\x03\x04", b"PK\x05\x06", _OLD_EXCEL))
+
+
+def read_workbook(data: bytes, *, name: str) -> Table:
+    """The first sheet of a workbook as a table. Other sheets that hold something are named in a warning.
+
+    A number is written as short as it can be without changing it (1, never 1.0), a boolean as true or false, a
+    date in ISO form (with a warning). An error value (#REF!) and a formula without a stored value are problems.
+    """
+    if data.startswith(_OLD_EXCEL):
+        raise FormatError(
+            "The file is an old Excel workbook (.xls) or one with a password; save it as plain .xlsx."
+        )
+    try:
+        return _read(data, name)
+    except FormatError:
+        raise
+    except Exception as error:  # a broken package fails in any way, deep inside the libraries
+        raise _unreadable(error) from error
+
+
+@dataclass
+class _Context:
+    """What the cells of a workbook refer to; and the columns in which a date was met."""
+
+    strings: list[str]
+    date_styles: frozenset[int]
+    duration_styles: frozenset[int]
+    epoch: object
+    warnings: list[RowIssue] = field(default_factory=list)
+    dates_seen: set[int] = field(default_factory=set)
+
+
+class _CellError(ValueError):
+    """Why a cell has no text, as a sentence."""
+
+
+def _read(data: bytes, name: str) -> Table:
+    package = _open(data)
+    sheets = [
+        (sheet.name, rel.target) for sheet, rel in package.parser.find_sheets() if "chart" not in rel.Type
+    ]
+    if not sheets:
+        raise FormatError("The workbook has no sheet. Save it again as .xlsx.")
+    title, path = sheets[0]
+    context = _Context(
+        strings=_shared_strings(package),
+        date_styles=frozenset(package.wb._date_formats),  # type: ignore[attr-defined]
+        duration_styles=frozenset(package.wb._timedelta_formats),  # type: ignore[attr-defined]
+        epoch=package.wb.epoch,
+    )
+    rows = _sheet_rows(package.archive, path, context)
+    line, cells, problems = next((row for row in rows if _has_content(row)), (0, [], []))
+    if not line:
+        raise FormatError(f"The first sheet, “{excerpt(title)}”, is empty.")
+    if problems:
+        raise FormatError(problems[0].message, line=line)
+    header = tuple(_trimmed(cells))
+    context.warnings.extend(_other_sheets(package.archive, title, sheets[1:], context))
+    return Table(name, "xlsx", None, title, header, _data_rows(rows, header), context.warnings)
+
+
+def _open(data: bytes) -> "ExcelReader":
+    """The package with its styles; not its properties or theme, which may be broken and do not matter."""
+    from openpyxl.reader.excel import ExcelReader  # noqa: PLC0415
+    from openpyxl.styles.stylesheet import apply_stylesheet  # noqa: PLC0415
+
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED_BYTES:
+            raise FormatError("The workbook unpacks to more than 1 GiB; save its first sheet as CSV.")
+    package = ExcelReader(BytesIO(data), read_only=True, data_only=True)
+    package.read_manifest()
+    package.read_workbook()
+    apply_stylesheet(package.archive, package.wb)
+    return package
+
+
+def _unreadable(error: Exception) -> FormatError:
+    detail = excerpt(f"{type(error).__name__}: {error}")
+    return FormatError(
+        f"The workbook cannot be read ({detail}). Open it in a spreadsheet and save it as .xlsx again."
+    )
+
+
+def _shared_strings(package: "ExcelReader") -> list[str]:
+    from openpyxl.xml.constants import SHARED_STRINGS  # noqa: PLC0415
+
+    part = package.package.find(SHARED_STRINGS)  # type: ignore[no-untyped-call]
+    if part is None:
+        return []
+    with package.archive.open(part.PartName.lstrip("/")) as stream:
+        strings = []
+        for _, element in iterparse(stream):
+            if element.tag == _STRING:
+                strings.append(_string(element))
+                element.clear()
+        return strings
+
+
+def _string(element: Element) -> str:
+    """The text of a string, plain or in formatted runs, without the phonetic hints some Asian files hold."""
+    parts = []
+    for child in element:
+        if child.tag == _TEXT:
+            parts.append(child.text or "")
+        elif child.tag == _RUN:
+            parts.append(child.findtext(_TEXT) or "")
+    return _unescaped("".join(parts))
+
+
+def _unescaped(text: str) -> str:
+    """Characters that XML cannot hold stand as _x000B_; an underscore that begins such a text as _x005F_."""
+    if "_x" not in text:
+        return text
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+_SheetRow = tuple[int, list[str], list[RowIssue]]
+
+
+def _sheet_rows(archive: zipfile.ZipFile, path: str, context: _Context) -> Iterator[_SheetRow]:
+    """The rows that stand in the sheet's file: number, cells up to the last one there, problems."""
+    line = 0
+    with archive.open(path) as stream:
+        for element in _row_elements(stream):
+            line = int(element.get("r") or line + 1)
+            cells: list[str] = []
+            problems: list[RowIssue] = []
+            for cell in element:
+                position = _position(cell, len(cells))
+                if not len(cells) <= position < _MAX_COLUMNS:
+                    raise ValueError(f"the cells of row {line} are out of order")
+                cells.extend([""] * (position - len(cells)))
+                try:
+                    cells.append(_cell_text(cell, line, position, context))
+                except _CellError as error:
+                    cells.append("")
+                    message = f"Cell {_letters(position)}{line}: {error}"
+                    problems.append(RowIssue(line, _letters(position), message))
+            element.clear()
+            yield line, cells, problems
+
+
+def _row_elements(stream: IO[bytes]) -> Iterator[Element]:
+    return (element for _, element in iterparse(stream) if element.tag == _ROW)
+
+
+def _cell_text(cell: Element, line: int, position: int, context: _Context) -> str:
+    kind = cell.get("t", "n")
+    if kind == "inlineStr":
+        inline = cell.find(_INLINE)
+        return "" if inline is None else _string(inline)
+    value = cell.findtext(_VALUE)
+    if not value:
+        # A formula whose result is an empty text has an empty value of the kind "str".
+        if cell.find(_FORMULA) is not None and (value is None or kind != "str"):
+            raise _CellError(
+                "the formula has no stored value. Open the workbook, save it, or paste the values."
+            )
+        return ""
+    if kind == "s":
+        return context.strings[int(value)]
+    if kind == "str":
+        return _unescaped(value)
+    if kind == "b":
+        return "true" if value == "1" else "false"
+    if kind == "e":
+        raise _CellError(f"it holds the error {excerpt(value)}.")
+    style = int(cell.get("s", 0))
+    if kind == "d" or style in context.date_styles:
+        return _date(value, kind, style, (line, position), context)
+    return _number(value)
+
+
+def _number(value: str) -> str:
+    if _WHOLE.fullmatch(value):
+        return value
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def _date(value: str, kind: str, style: int, place: tuple[int, int], context: _Context) -> str:
+    from openpyxl.utils.datetime import from_excel  # noqa: PLC0415
+
+    line, position = place
+    text = value
+    if kind != "d":
+        try:
+            moment = from_excel(float(value), context.epoch, timedelta=style in context.duration_styles)
+        except (OverflowError, ValueError):
+            raise _CellError(f"{excerpt(value)} is formatted as a date but is none.") from None
+        text = moment.isoformat() if hasattr(moment, "isoformat") else str(moment)
+        text = text.removesuffix("T00:00:00")
+    if position not in context.dates_seen:
+        context.dates_seen.add(position)
+        message = f"Column {_letters(position)} holds dates, from this row on; they are read as text such as {text}."
+        context.warnings.append(RowIssue(line, _letters(position), message))
+    return text
+
+
+def _data_rows(rows: Iterator[_SheetRow], header: tuple[str, ...]) -> Iterator[Row]:
+    """The rows below the header, as wide as it; text to the right of the header is a problem."""
+    try:
+        for row in rows:
+            if not _has_content(row):
+                continue
+            line, cells, problems = row
+            beyond = len(_trimmed(cells[len(header) :]))
+            if beyond:
+                place = f"{_letters(len(header) + beyond - 1)}{line}"
+                message = f"Cell {place} holds text, but the header has only {len(header)} columns."
+                problems.append(RowIssue(line, None, message))
+            padded = (*cells[: len(header)], *[""] * (len(header) - len(cells)))
+            yield Row(line, padded, problems=tuple(_named(problem, header) for problem in problems))
+    except FormatError:
+        raise
+    except Exception as error:  # see read_workbook
+        raise _unreadable(error) from error
+
+
+def _named(problem: RowIssue, header: tuple[str, ...]) -> RowIssue:
+    """The problem with the column's name instead of its letters."""
+    names = {_letters(i): excerpt(name) for i, name in enumerate(header) if name}
+    return RowIssue(problem.line, names.get(problem.column or "", problem.column), problem.message)
+
+
+def _other_sheets(
+    archive: zipfile.ZipFile, title: str, others: list[tuple[str, str]], context: _Context
+) -> Iterator[RowIssue]:
+    aside = _Context(context.strings, context.date_styles, context.duration_styles, context.epoch)
+    filled = [name for name, path in others if any(map(_has_content, _sheet_rows(archive, path, aside)))]
+    if filled:
+        names = ", ".join(f"“{excerpt(name, 40)}”" for name in filled)
+        message = f"Only the first sheet, “{excerpt(title, 40)}”, is read. These hold something too: {names}."
+        yield RowIssue(None, None, message)
+
+
+def _has_content(row: _SheetRow) -> bool:
+    return bool(row[2]) or not all(map(is_blank, row[1]))
+
+
+def _trimmed(cells: list[str]) -> list[str]:
+    last = next((i for i in range(len(cells), 0, -1) if not is_blank(cells[i - 1])), 0)
+    return cells[:last]
+
+
+def _position(cell: Element, following: int) -> int:
+    """The cell's column, counted from 0; a cell that does not say stands right after the one before."""
+    found = _REFERENCE.fullmatch(cell.get("r", ""))
+    if not found:
+        return following
+    position = 0
+    for letter in found[1]:
+        position = 26 * position + ord(letter) - 64
+    return position - 1
+
+
+def _letters(position: int) -> str:
+    letters = ""
+    position += 1
+    while position:
+        position, rest = divmod(position - 1, 26)
+        letters = chr(65 + rest) + letters
+    return letters
