@@ -22,6 +22,7 @@ class Annotation(models.Model):
     digest = models.CharField(max_length=64)  # of the request body: the same key with another body is refused
     label = models.CharField(max_length=3, blank=True)
     cannot_judge = models.CharField(max_length=30, blank=True)
+    problem = models.CharField(max_length=30, blank=True)  # reported beside a triple's score
     detail = models.CharField(max_length=30, blank=True)  # of a triple's third answer
     reasons = models.JSONField(default=list)  # why a compound is wrong
     atoms = models.JSONField(default=list)  # which atoms are concerned, by index

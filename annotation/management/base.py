@@ -1,0 +1,132 @@
+"""What all commands share: a short summary for people, or one JSON document for programs.
+
+Exit 0: done. 1: the input is bad; a plain sentence says where. 2: the command was called wrongly.
+"""
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from annotation.formats.errors import FormatError
+from annotation.models import Campaign
+from annotation.protocol.errors import ProtocolError
+from annotation.services.errors import Refused
+
+
+class Usage(Exception):
+    """The command was called in a way that cannot work; `message` says what would."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command came to: the document for programs, the summary for people, and whether it was done."""
+
+    document: dict[str, Any]
+    summary: str
+    ok: bool = True
+    notes: list[str] = field(default_factory=list)  # for people, on stderr
+    silent: bool = False  # stdout holds the document already
+
+
+class AssayCommand(BaseCommand):
+    """A command that works in the foreground; it needs neither broker nor worker."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="one JSON document on stdout and nothing else")
+
+    def run(self, **options: Any) -> Outcome:
+        """Do the work; raise FormatError, ProtocolError or Refused for bad input, Usage for a wrong call."""
+        raise NotImplementedError(f"{type(self).__module__} does not say what it does")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            outcome = self.run(**options)
+        except Usage as error:
+            self._end(error_document(error.message), error.message, as_json=options["json"], code=2)
+        except FormatError as error:
+            document = error_document(error.message, line=error.line, column=error.column)
+            self._end(document, str(error), as_json=options["json"], code=1)
+        except (ProtocolError, Refused) as error:
+            self._end(error_document(error.message), error.message, as_json=options["json"], code=1)
+        else:
+            for note in outcome.notes:
+                self.stderr.write(note)
+            if outcome.silent:
+                return
+            if outcome.ok:
+                self.stdout.write(_dump(outcome.document) if options["json"] else outcome.summary)
+            else:
+                self._end(outcome.document, outcome.summary, as_json=options["json"], code=1)
+
+    def _end(self, document: dict[str, Any], sentence: str, *, as_json: bool, code: int) -> None:
+        if as_json:
+            self.stdout.write(_dump(document))
+        self.stderr.write(sentence)
+        sys.exit(code)
+
+
+def _dump(document: dict[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+
+
+def error_document(
+    message: str, *, line: int | None = None, column: str | None = None
+) -> dict[str, list[dict[str, Any]]]:
+    """One error in the shape in which files report theirs."""
+    return {"errors": [{"line": line, "column": column, "message": message}]}
+
+
+def write_output(name: str, chunks: Iterable[bytes]) -> None:
+    """Write a file under a name of its own first, so that a failure leaves no half file behind."""
+    path = Path(name)
+    draft = path.with_name(f".{path.name}.part")
+    try:
+        with draft.open("wb") as file:
+            file.writelines(chunks)
+        draft.replace(path)
+    except OSError as error:
+        raise Refused(f"The file “{name}” cannot be written: {error.strerror}.") from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def get_campaign(slug: str) -> Campaign:
+    """The campaign at this address."""
+    campaign = Campaign.objects.filter(slug=slug).first()
+    if campaign is None:
+        known = ", ".join(Campaign.objects.values_list("slug", flat=True)[:20]) or "none yet"
+        raise Refused(f"There is no campaign “{slug}”; there are: {known}.")
+    return campaign
+
+
+def describe_issues(document: dict[str, Any], limit: int = 50) -> list[str]:
+    """Errors, conflicts and warnings of an import, a line each."""
+    lines = [f"error: {_place(issue)}{issue['message']}" for issue in document["errors"]]
+    lines += [
+        f"conflict: {conflict['key']}: {conflict['field']} is “{_short(conflict['old'])}” in the campaign, "
+        f"“{_short(conflict['new'])}” in the file"
+        for conflict in document["conflicts"]
+    ]
+    lines += [f"warning: {_place(issue)}{issue['message']}" for issue in document["warnings"]]
+    if document["unknown_columns"]:
+        lines.insert(0, f"columns not used: {', '.join(document['unknown_columns'])}")
+    return lines if len(lines) <= limit else [*lines[:limit], f"… and {len(lines) - limit} more (see --json)"]
+
+
+def _place(issue: dict[str, Any]) -> str:
+    where = [f"line {issue['line']}"] if issue["line"] is not None else []
+    where += [f"column {issue['column']}"] if issue["column"] is not None else []
+    return f"{', '.join(where)}: " if where else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:80]}…"

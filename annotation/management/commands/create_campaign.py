@@ -1,0 +1,56 @@
+"""Open a campaign."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.management.base import AssayCommand, Outcome
+from annotation.models import Campaign, Membership, User
+from annotation.services.campaigns import create_campaign
+from annotation.services.errors import Refused
+from annotation.services.people import add_member
+
+
+class Command(AssayCommand):
+    """`create_campaign SLUG --protocol compound|triple`"""
+
+    help = "Open a campaign: its main round and the default guidelines."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        parser.add_argument("--protocol", required=True, choices=Campaign.Protocol.values)
+        parser.add_argument("--title", default="")
+        parser.add_argument("--annotators-per-item", type=int, help="default: 1 for compound, 2 for triple")
+        parser.add_argument("--manager", action="append", default=[], help="an existing account that manages it")
+        parser.add_argument("--seed", type=int, help="default: drawn")
+
+    def run(self, **options: Any) -> Outcome:
+        managers = [_account(name) for name in options["manager"]]
+        campaign = create_campaign(
+            slug=options["slug"],
+            protocol=options["protocol"],
+            title=options["title"],
+            annotators_per_item=options["annotators_per_item"],
+            seed=options["seed"],
+        )
+        for manager in managers:
+            add_member(campaign, manager, Membership.Role.MANAGER)
+        document = {
+            "campaign": campaign.slug,
+            "protocol": campaign.protocol,
+            "title": campaign.title,
+            "annotators_per_item": campaign.annotators_per_item,
+            "seed": campaign.seed,
+        }
+        return Outcome(
+            document,
+            f"Campaign {campaign.slug}: {campaign.protocol}, {campaign.annotators_per_item} expert(s) per item.",
+        )
+
+
+def _account(name: str) -> User:
+    try:
+        return User.objects.get_by_natural_key(name)
+    except User.DoesNotExist:
+        raise Refused(f"There is no account “{name}”.") from None

@@ -1,0 +1,52 @@
+"""Write a campaign's items, labels or annotations."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.formats.writers import FORMATS, write_table
+from annotation.management.base import AssayCommand, Outcome, get_campaign, write_output
+from annotation.services.exports import NUMERIC, Cells, Table, names_of, table, take
+
+
+class Command(AssayCommand):
+    """`export SLUG --what labels|annotations|items --format csv|jsonl|xlsx|parquet`"""
+
+    help = "Write items, final labels or annotations; without -o to stdout."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        parser.add_argument("--what", required=True, choices=["labels", "annotations", "items"])
+        parser.add_argument("--format", required=True, choices=FORMATS)
+        parser.add_argument("-o", "--output")
+        parser.add_argument("--pseudonyms", action="store_true", help="A1, A2 … instead of names")
+        parser.add_argument("--history", action="store_true", help="every answer ever saved, not only the last")
+
+    def run(self, **options: Any) -> Outcome:
+        campaign = get_campaign(options["slug"])
+        names = names_of(campaign, real=not options["pseudonyms"])
+        chosen = table(campaign, options["what"], names=names, history=options["history"])
+        found = take(chosen)
+        chunks = write_table(options["format"], chosen.columns, _rows(chosen, found.rows), numeric=NUMERIC)
+        notes = [chosen.empty_reason] if chosen.empty_reason else []
+        document = {"rows": found.total, "columns": list(chosen.columns), "reason": chosen.empty_reason}
+        if options["output"]:
+            write_output(options["output"], chunks)
+            summary = f"{found.total} rows written to {options['output']}."
+            return Outcome(document | {"output": options["output"]}, summary, notes=notes)
+        self._to_stdout(chunks, text=options["format"] in ("csv", "jsonl"))
+        return Outcome(document, "", notes=notes, silent=True)
+
+    def _to_stdout(self, chunks: Iterator[bytes], *, text: bool) -> None:
+        for chunk in chunks:
+            if text:
+                self.stdout.write(chunk.decode(), ending="")
+            else:
+                sys.stdout.buffer.write(chunk)
+
+
+def _rows(chosen: Table, rows: Iterator[Cells]) -> Iterator[list[Any]]:
+    return ([row[name] for name in chosen.columns] for row in rows)

@@ -1,0 +1,54 @@
+"""Bring in judgements made elsewhere."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.formats.judgements import read_judgements
+from annotation.formats.tables import read_table
+from annotation.management.base import AssayCommand, Outcome, Usage, describe_issues, get_campaign
+from annotation.models import Round
+from annotation.services.judgements import RELEASED, JudgementReport, import_judgements
+
+
+class Command(AssayCommand):
+    """`import_annotations SLUG FILE`"""
+
+    help = "Bring in judgements: item_id or triple_id, annotator, label. Never finalises."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        parser.add_argument("file")
+        parser.add_argument("--annotator", help=f"for a file without that column; default: {RELEASED}")
+        parser.add_argument("--round", default=Round.Kind.MAIN, choices=[Round.Kind.MAIN])
+        parser.add_argument("--by-position", action="store_true", help="row i is the item at position i")
+        parser.add_argument("--column", help="the column that holds the labels")
+
+    def run(self, **options: Any) -> Outcome:
+        campaign = get_campaign(options["slug"])
+        if options["annotator"] is not None and not options["annotator"].strip():
+            raise Usage("--annotator needs a name.")
+        path = Path(options["file"])
+        file = read_judgements(
+            read_table(path, name=path.name),
+            protocol=campaign.protocol,
+            annotator=options["annotator"] or RELEASED,
+            column=options["column"],
+            by_position=options["by_position"],
+        )
+        report = import_judgements(campaign, file, by_position=options["by_position"])
+        return Outcome(report.as_json(), describe(report), ok=report.ok)
+
+
+def describe(report: JudgementReport) -> str:
+    """The report for people."""
+    head = (
+        f"{report.file.name}: {report.file.n_rows} rows, {report.added} judgements added, "
+        f"{report.unchanged} there already."
+    )
+    if not report.ok:
+        head += " Nothing was stored."
+    document = report.as_json()
+    return "\n".join([head, *describe_issues(document)])

@@ -1,0 +1,47 @@
+"""Bring in a CoGnition test set with one system's translations, and the verdicts if the workbook holds them."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.formats.cognition import read_cognition
+from annotation.management.base import AssayCommand, Outcome, describe_issues, get_campaign
+from annotation.models import Campaign
+from annotation.services.cognition import store_cognition
+from annotation.services.errors import Refused
+from annotation.services.judgements import RELEASED
+
+
+class Command(AssayCommand):
+    """`import_cognition SLUG --sources F --compounds F --references F --translations F --system NAME`"""
+
+    help = "Bring in line-aligned sources, compounds and references with one system's translations."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        for name in ("sources", "compounds", "references", "translations"):
+            parser.add_argument(f"--{name}", required=True)
+        parser.add_argument("--system", required=True)
+        parser.add_argument("--run")
+        parser.add_argument("--annotator", default=RELEASED, help="whose verdicts the workbook holds")
+
+    def run(self, **options: Any) -> Outcome:
+        campaign = get_campaign(options["slug"])
+        if campaign.protocol != Campaign.Protocol.COMPOUND:
+            raise Refused(f"{campaign.slug} is a campaign of {campaign.protocol}s; this layout holds compounds.")
+        paths = {name: Path(options[name]) for name in ("sources", "compounds", "references", "translations")}
+        files = read_cognition(**paths, system=options["system"], run=options["run"])
+        report = store_cognition(campaign, files, paths=paths, annotator=options["annotator"])
+        items = report.items
+        head = (
+            f"{files.stem}: {items.rows} rows, {items.added} added, {items.unchanged} there already, "
+            f"{report.judgements} verdicts by {options['annotator']}."
+        )
+        if not report.ok:
+            head += " Nothing was stored."
+        if files.differing:
+            head += f" {len(files.differing)} sources differ from the test set; they stay out of BLEU."
+        document = report.as_json()
+        return Outcome(document, "\n".join([head, *describe_issues(document)]), ok=report.ok)

@@ -1,0 +1,68 @@
+"""Bring items into a campaign."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.formats.errors import FormatError
+from annotation.management.base import AssayCommand, Outcome, describe_issues, get_campaign
+from annotation.services.imports import Report, preview, store
+from annotation.services.item_files import read_item_file
+
+
+class Command(AssayCommand):
+    """`import_items SLUG FILE`"""
+
+    help = "Bring in the items of a CSV, TSV, JSONL or XLSX file: all of them, or none."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        parser.add_argument("file")
+        parser.add_argument("--system", help="for rows that do not name their own")
+        parser.add_argument("--run", help="for rows that do not name their own")
+        parser.add_argument("--dry-run", action="store_true", help="show what would be stored; store nothing")
+        parser.add_argument(
+            "--on-conflict",
+            default="refuse",
+            choices=["refuse", "keep", "replace"],
+            help="where a text differs from the stored one: store nothing (default), keep the stored text, or take "
+            "the new one (answers stay with the old text, and the new one is judged again)",
+        )
+
+    def run(self, **options: Any) -> Outcome:
+        campaign = get_campaign(options["slug"])
+        path = Path(options["file"])
+        try:
+            file = read_item_file(campaign, path, system=options["system"], run=options["run"])
+        except FormatError as error:
+            return unreadable(path.name, error)
+        if options["dry_run"]:
+            report = preview(campaign, file.rows)
+        else:
+            report = store(campaign, file.rows, sha256=file.sha256, on_conflict=options["on_conflict"])
+        done = report.can_be_stored if options["dry_run"] else report.stored
+        return Outcome(report.as_json(), describe(report), ok=done)
+
+
+def unreadable(name: str, error: FormatError) -> Outcome:
+    """A file that cannot be read at all, in the shape of the others."""
+    issue = {"line": error.line, "column": error.column, "message": error.message}
+    document: dict[str, Any] = {
+        "file": name, "format": None, "encoding": None, "sheet": None, "columns": {}, "unknown_columns": [],
+        "rows": 0, "added": 0, "unchanged": 0, "conflicts": [], "errors": [issue], "warnings": [], "stored": False,
+    }  # fmt: skip
+    return Outcome(document, f"{name}: {error}", ok=False)
+
+
+def describe(report: Report) -> str:
+    """The report for people."""
+    kind = ", ".join(word for word in (report.format, report.encoding, report.sheet) if word)
+    verb = "added" if report.stored else "new"
+    head = f"{report.file} ({kind}): {report.rows} rows, {report.added} {verb}, {report.unchanged} there already."
+    if not report.stored:
+        head += " Nothing was stored."
+    if report.replaced:
+        head += f" {report.replaced} texts were replaced."
+    return "\n".join([head, *describe_issues(report.as_json())])

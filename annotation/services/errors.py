@@ -1,0 +1,25 @@
+"""What a service says when it cannot do what was asked."""
+
+
+class Refused(Exception):
+    """The state of things forbids it; `message` says why and what to do instead."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class NotYours(Refused):
+    """There is no such thing among what this person may touch; says nothing about what exists elsewhere."""
+
+
+class KeyReused(Refused):
+    """A client key came again with another body: two different answers under one name."""
+
+
+class Stale(Refused):
+    """The answer was given to an older revision; `current` holds what is stored now."""
+
+    def __init__(self, message: str, current: list[dict[str, object]]) -> None:
+        super().__init__(message)
+        self.current = current

@@ -1,0 +1,317 @@
+"""What a campaign gives out: items, labels and judgements as plain rows.
+
+Rows are streamed from one snapshot, so a long export is the state of one moment: no repeats, no gaps, and the
+number of rows is known before the first is sent. Cost: a count and one query, whatever the size.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, Q, QuerySet
+
+from annotation.models import Annotation, Campaign, FinalLabel, Item, Membership, Output
+from annotation.services.snapshot import snapshot
+
+CHUNK = 2000
+
+Cells = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A named table whose rows are read when they are asked for.
+
+    `key` orders the rows and marks where a page ends; `cells` makes a row of what the query gives.
+    """
+
+    columns: tuple[str, ...]
+    query: QuerySet[Any, Any]
+    cells: Callable[[dict[str, Any]], Cells]
+    empty_reason: str | None = None  # why there are no rows, for a person
+
+    def count(self) -> int:
+        return self.query.count()
+
+    def rows(self) -> Iterator[Cells]:
+        """All rows, one at a time; call inside `snapshot()` for the state of one moment."""
+        for row in self.query.order_by("pk").iterator(CHUNK):
+            yield self.cells(row)
+
+    def page(self, *, after: int, size: int) -> tuple[list[Cells], int | None]:
+        """The `size` rows after a row key, and the key to go on from, None at the end.
+
+        A key never moves, so rows that are added or removed between two pages make no repeat and no gap.
+        """
+        found = list(self.query.filter(pk__gt=after).order_by("pk")[: size + 1])
+        more = found[size - 1]["pk"] if len(found) > size else None
+        return [self.cells(row) for row in found[:size]], more
+
+
+@dataclass(frozen=True)
+class Names:
+    """How people are called in an export: their account's name, or the pseudonym of this campaign."""
+
+    by_user: dict[int, str]
+
+    def of(self, user: int) -> str:
+        return self.by_user[user]
+
+
+def names_of(campaign: Campaign, *, real: bool) -> Names:
+    """Everybody who ever worked on the campaign."""
+    members = Membership.objects.filter(campaign=campaign).values_list("user", "user__username", "pseudonym")
+    return Names({user: name if real else pseudonym for user, name, pseudonym in members})
+
+
+def table(campaign: Campaign, what: str, *, names: Names, history: bool = False) -> Table:
+    """`items`, `labels` or `annotations` of a campaign."""
+    compound = campaign.protocol == Campaign.Protocol.COMPOUND
+    match what:
+        case "items":
+            return compound_items(campaign) if compound else triple_items(campaign)
+        case "labels":
+            return labels(campaign)
+        case "annotations":
+            return annotations(campaign, names=names, history=history)
+    raise ValueError(f"there is no export of {what}")
+
+
+def _key_column(campaign: Campaign) -> str:
+    return "item_id" if campaign.protocol == Campaign.Protocol.COMPOUND else "triple_id"
+
+
+def _shown_columns(campaign: Campaign, columns: Sequence[str]) -> tuple[str, ...]:
+    """Without the id column where the file had none: no database id, and no blank id, goes under it."""
+    has_ids = Item.objects.active().filter(campaign=campaign, given_key=True).exists()
+    return tuple(name for name in columns if has_ids or name != _key_column(campaign))
+
+
+def compound_items(campaign: Campaign) -> Table:
+    """One row for every output of every system, in the columns that `import_items` reads."""
+    columns = (
+        "item_id", "compound", "type", "pattern", "context_no", "source", "translation", "reference", "system", "run",
+    )  # fmt: skip
+    query = Output.objects.filter(
+        system__campaign=campaign, batch__published_at__isnull=False, item__retired_at__isnull=True
+    ).values(
+        "pk", "translation", "run", given=F("context__given_key"), key=F("context__key"),
+        number=F("context__number"), source=F("context__source"), reference=F("context__reference"),
+        compound=F("context__unit__compound"), type=F("context__unit__type"),
+        pattern=F("context__unit__pattern"), system_name=F("system__name"),
+    )  # fmt: skip
+
+    def cells(row: dict[str, Any]) -> Cells:
+        return {
+            "item_id": row["key"] if row["given"] else "",
+            "compound": row["compound"],
+            "type": row["type"],
+            "pattern": row["pattern"],
+            "context_no": str(row["number"]),
+            "source": row["source"],
+            "translation": row["translation"],
+            "reference": row["reference"],
+            "system": row["system_name"],
+            "run": row["run"],
+        }
+
+    return Table(_shown_columns(campaign, columns), query, cells)
+
+
+def triple_items(campaign: Campaign) -> Table:
+    """One row for every triple, in the columns that `import_items` reads."""
+    columns = ("triple_id", "head", "relation", "tail", "class", "split", "label")
+    query = (
+        Item.objects.active()
+        .filter(campaign=campaign)
+        .values("pk", "given_key", "key", "head", "relation", "tail", "item_class", "split", "imported_label")
+    )
+
+    def cells(row: dict[str, Any]) -> Cells:
+        return {
+            "triple_id": row["key"] if row["given_key"] else "",
+            "head": row["head"],
+            "relation": row["relation"],
+            "tail": row["tail"],
+            "class": row["item_class"],
+            "split": row["split"],
+            "label": row["imported_label"],
+        }
+
+    return Table(_shown_columns(campaign, columns), query, cells)
+
+
+# Columns that hold numbers where a format tells them from text; ids and labels are text everywhere.
+NUMERIC: dict[str, type[int] | type[float]] = {
+    "position": int, "slot": int, "revision": int, "guideline": int, "session_position": int,
+    "screen_position": int, "row": int, "rule_version": int, "label_version": int, "seconds": float,
+    "visible_seconds": float, "active_seconds": float,
+}  # fmt: skip
+
+
+# What says which item a row is about, for items with an id and for items without.
+_TRIPLE = ("position", "triple_id", "head", "relation", "tail", "class", "split")
+_COMPOUND = (
+    "position",
+    "item_id",
+    "compound",
+    "type",
+    "pattern",
+    "context_no",
+    "source",
+    "translation",
+    "systems",
+)
+
+
+def _item_values(campaign: Campaign, prefix: str) -> dict[str, F]:
+    names = ["position", "given_key", "key", "pk"]
+    if campaign.protocol == Campaign.Protocol.COMPOUND:
+        names += [
+            "unit__compound", "unit__type", "unit__pattern", "context__number", "context__source", "translation",
+        ]  # fmt: skip
+    else:
+        names += ["head", "relation", "tail", "item_class", "split"]
+    return {f"item_{name}": F(f"{prefix}{name}") for name in names}
+
+
+def _item_cells(campaign: Campaign, systems: dict[int, str]) -> Callable[[dict[str, Any]], Cells]:
+    def compound(row: dict[str, Any]) -> Cells:
+        return {
+            "position": row["item_position"],
+            "item_id": row["item_key"] if row["item_given_key"] else "",
+            "compound": row["item_unit__compound"],
+            "type": row["item_unit__type"],
+            "pattern": row["item_unit__pattern"],
+            "context_no": row["item_context__number"],
+            "source": row["item_context__source"],
+            "translation": row["item_translation"],
+            "systems": systems.get(row["item_pk"], ""),
+        }
+
+    def triple(row: dict[str, Any]) -> Cells:
+        return {
+            "position": row["item_position"],
+            "triple_id": row["item_key"] if row["item_given_key"] else "",
+            "head": row["item_head"],
+            "relation": row["item_relation"],
+            "tail": row["item_tail"],
+            "class": row["item_item_class"],
+            "split": row["item_split"],
+        }
+
+    return compound if campaign.protocol == Campaign.Protocol.COMPOUND else triple
+
+
+def _systems_by_item(campaign: Campaign) -> dict[int, str]:
+    """Which systems and runs produced an item: `base/1; large/1`. Identical outputs share an item."""
+    found: dict[int, list[str]] = {}
+    outputs = Output.objects.filter(system__campaign=campaign, batch__published_at__isnull=False)
+    for item, system, run in (
+        outputs.order_by("pk").values_list("item", "system__name", "run").iterator(CHUNK)
+    ):
+        found.setdefault(item, []).append(f"{system}/{run}" if run else system)
+    return {item: "; ".join(names) for item, names in found.items()}
+
+
+def labels(campaign: Campaign) -> Table:
+    """One row for every item that has a final label."""
+    query = FinalLabel.objects.filter(item__campaign=campaign, item__retired_at__isnull=True).exclude(
+        label=""
+    )
+    reason = None
+    if not query.exists():
+        reason = (
+            "No item has a final label yet: run finalize (or hand in the parts), and settle what is tied."
+            if not FinalLabel.objects.filter(item__campaign=campaign).exists()
+            else "The label rule ran, and no item could be labelled: answers are missing, tied or “cannot judge”."
+        )
+    of_item = _item_cells(campaign, _systems_by_item(campaign))
+
+    def cells(row: dict[str, Any]) -> Cells:
+        return of_item(row) | {
+            "label": row["label"], "rule": row["rule"], "rule_version": row["rule_version"],
+            "label_version": row["version"],
+        }  # fmt: skip
+
+    identity = _COMPOUND if campaign.protocol == Campaign.Protocol.COMPOUND else _TRIPLE
+    columns = _shown_columns(campaign, (*identity, "label", "rule", "rule_version", "label_version"))
+    values = query.values(
+        "pk", "label", "rule", "rule_version", "version", **_item_values(campaign, "item__")
+    )
+    return Table(columns, values, cells, reason)
+
+
+_ANSWER = (
+    "round", "part", "slot", "annotator", "label", "cannot_judge", "problem", "detail", "reasons", "atoms", "note",
+    "unsure", "revision", "answered_at", "guideline", "seconds", "visible_seconds", "active_seconds", "session",
+    "session_position", "screen_position", "row", "reference_seen", "source_of_answer",
+)  # fmt: skip
+
+
+def annotations(campaign: Campaign, *, names: Names, history: bool = False) -> Table:
+    """One row for every current answer; with `history` one for every answer ever saved."""
+    query = Annotation.objects.filter(
+        assignment__round__campaign=campaign, assignment__item__retired_at__isnull=True
+    ).filter(Q() if history else Q(revision=F("assignment__revision"), assignment__withdrawn_at__isnull=True))
+    of_item = _item_cells(campaign, _systems_by_item(campaign))
+
+    def cells(row: dict[str, Any]) -> Cells:
+        return of_item(row) | {
+            "round": row["round_kind"],
+            "part": row["part_index"],
+            "slot": row["slot"],
+            "annotator": names.of(row["expert"]),
+            "label": row["label"],
+            "cannot_judge": row["cannot_judge"],
+            "problem": row["problem"],
+            "detail": row["detail"],
+            "reasons": " ".join(row["reasons"]),
+            "atoms": " ".join(str(atom) for atom in row["atoms"]),
+            "note": row["note"],
+            "unsure": row["unsure"],
+            "revision": row["revision"],
+            "answered_at": row["created_at"].isoformat(),
+            "guideline": row["guideline__version"],
+            "seconds": row["seconds"],
+            "visible_seconds": row["visible_seconds"],
+            "active_seconds": row["active_seconds"],
+            "session": row["session"],
+            "session_position": row["session_position"],
+            "screen_position": row["screen_position"],
+            "row": row["row"],
+            "reference_seen": row["reference_seen"],
+            "source_of_answer": row["source"],
+        }
+
+    identity = _COMPOUND if campaign.protocol == Campaign.Protocol.COMPOUND else _TRIPLE
+    values = query.values(
+        "pk", "label", "cannot_judge", "problem", "detail", "reasons", "atoms", "note", "unsure", "revision",
+        "created_at", "guideline__version", "seconds", "visible_seconds", "active_seconds", "session",
+        "session_position", "reference_seen", "source",
+        round_kind=F("assignment__round__kind"), part_index=F("assignment__part__index"),
+        slot=F("assignment__slot"), expert=F("assignment__expert"),
+        screen_position=F("assignment__position"), row=F("assignment__row"),
+        **_item_values(campaign, "assignment__item__"),
+    )  # fmt: skip
+    return Table(_shown_columns(campaign, (*identity, *_ANSWER)), values, cells)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A table as it stands at this moment: how many rows, and the rows."""
+
+    total: int
+    rows: Iterator[Cells]
+
+
+def take(tables: Table) -> Snapshot:
+    """Count and rows of one moment. The snapshot is open until the rows are read or dropped."""
+
+    def read() -> Iterator[Any]:
+        with snapshot():
+            yield tables.count()
+            yield from tables.rows()
+
+    reading = read()
+    return Snapshot(next(reading), reading)

@@ -1,0 +1,136 @@
+"""What a file would change: its rows beside what the campaign holds. Nothing is written here.
+
+Cost: three queries over the campaign's items, whatever the file.
+"""
+
+import hashlib
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.formats.compounds import CompoundRow
+from annotation.formats.triples import TripleRow
+from annotation.models import Campaign, Context, Item, Output
+from annotation.protocol.display import joined_translation
+
+Row = CompoundRow | TripleRow
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A text that differs from the one stored under the same key."""
+
+    line: int
+    key: str
+    field: str
+    old: str
+    new: str
+    row: Row = dataclasses.field(repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"line": self.line, "key": self.key, "field": self.field, "old": self.old, "new": self.new}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows that are new, how many are there already, and where texts differ."""
+
+    new: Sequence[Row]
+    unchanged: int
+    conflicts: Sequence[Conflict]
+    warnings: Sequence[tuple[int, str, str]] = ()  # line, column, message
+
+
+def text_digest(translation: str) -> str:
+    """Equal for translations that read the same: joined for display, NFC, without outer space.
+
+    Two outputs of one context with equal digests are one item, judged once.
+    """
+    normal = unicodedata.normalize("NFC", joined_translation(translation)).strip()
+    return hashlib.sha256(normal.encode()).hexdigest()
+
+
+def compare(campaign: Campaign, rows: Sequence[Row]) -> Comparison:
+    """The rows of a file beside what is stored."""
+    if campaign.protocol == Campaign.Protocol.COMPOUND:
+        return _compare_compounds(campaign, [row for row in rows if isinstance(row, CompoundRow)])
+    return _compare_triples(campaign, [row for row in rows if isinstance(row, TripleRow)])
+
+
+def _compare_compounds(campaign: Campaign, rows: Iterable[CompoundRow]) -> Comparison:
+    contexts = {
+        stored["key_folded"]: stored
+        for stored in Context.objects.filter(unit__campaign=campaign, batch__published_at__isnull=False).values(
+            "pk", "key_folded", "number", "source", "reference", "unit__key", "unit__compound"
+        )
+    }
+    outputs = {
+        (context, system, run): translation
+        for context, system, run, translation in Output.objects.filter(
+            system__campaign=campaign, batch__published_at__isnull=False
+        ).values_list("context", "system__name", "run", "translation")
+    }
+    new: list[CompoundRow] = []
+    conflicts: list[Conflict] = []
+    unchanged = 0
+    for row in rows:
+        stored = contexts.get(row.key.folded)
+        if stored is None:
+            new.append(row)
+            continue
+        found = list(_context_conflicts(row, stored))
+        translation = outputs.get((stored["pk"], row.system or "", row.run or ""))
+        if translation is not None and translation != row.translation:
+            found.append(Conflict(row.line, row.key.given, "translation", translation, row.translation, row))
+        conflicts += found
+        if translation is None and not found:
+            new.append(row)
+        unchanged += translation is not None and not found
+    return Comparison(new, unchanged, conflicts)
+
+
+def _context_conflicts(row: CompoundRow, stored: Mapping[str, Any]) -> Iterable[Conflict]:
+    given = {
+        "compound": (row.unit_key, stored["unit__key"], row.compound, stored["unit__compound"]),
+        "source": (row.source, stored["source"], row.source, stored["source"]),
+    }
+    if row.context_no is not None:
+        number = (str(row.context_no), str(stored["number"]))
+        given["context_no"] = (*number, *number)
+    if row.reference is not None and stored["reference"]:
+        given["reference"] = (row.reference, stored["reference"], row.reference, stored["reference"])
+    for name, (mine, theirs, new, old) in given.items():
+        if mine != theirs:
+            yield Conflict(row.line, row.key.given, name, old, new, row)
+
+
+_TRIPLE_FIELDS = {
+    "head": "head", "relation": "relation", "tail": "tail", "class": "item_class", "split": "split", "label": "label",
+}  # fmt: skip
+
+
+def _compare_triples(campaign: Campaign, rows: Iterable[TripleRow]) -> Comparison:
+    items: dict[str, dict[str, Any]] = {
+        stored["key_folded"]: stored | {"label": stored["imported_label"]}
+        for stored in Item.objects.active()
+        .filter(campaign=campaign)
+        .values("key_folded", "head", "relation", "tail", "item_class", "split", "imported_label")
+    }
+    new: list[TripleRow] = []
+    conflicts: list[Conflict] = []
+    unchanged = 0
+    for row in rows:
+        stored = items.get(row.key.folded)
+        if stored is None:
+            new.append(row)
+            continue
+        found = [
+            Conflict(row.line, row.key.given, name, stored[attribute], getattr(row, attribute), row)
+            for name, attribute in _TRIPLE_FIELDS.items()
+            if getattr(row, attribute) not in (None, stored[attribute])
+        ]
+        conflicts += found
+        unchanged += not found
+    return Comparison(new, unchanged, conflicts)

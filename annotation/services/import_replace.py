@@ -1,0 +1,146 @@
+"""Taking the new text where a file disagrees with what is stored: judgements stay with the text they were given to.
+
+What describes an item (reference, class, split, imported label) is changed in place. What was judged (source,
+translation, head, relation, tail) is replaced: the old item keeps its answers and retires, a new one takes its
+place, and whoever was to judge the old one is asked for the new one.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Max
+from django.utils import timezone
+
+from annotation.formats.compounds import CompoundRow
+from annotation.formats.triples import TripleRow
+from annotation.models import Assignment, Context, ImportBatch, Item, Output
+from annotation.protocol.compound import locate
+from annotation.services.errors import Refused
+from annotation.services.import_compare import Conflict, text_digest
+
+_IDENTITY = {"compound", "context_no"}
+_DESCRIPTIVE = {"class": "item_class", "split": "split", "label": "imported_label"}
+
+
+def replace_texts(batch: ImportBatch, conflicts: Sequence[Conflict]) -> int:
+    """Apply the file's texts; returns how many rows changed. Runs inside the caller's transaction."""
+    fixed = [conflict for conflict in conflicts if conflict.field in _IDENTITY]
+    if fixed:
+        raise Refused(
+            f"Line {fixed[0].line}: the id “{fixed[0].key}” stands for another {fixed[0].field.replace('_', ' ')} "
+            "already. That is another item: give it an id of its own."
+        )
+    by_row: dict[int, list[Conflict]] = defaultdict(list)
+    for conflict in conflicts:
+        by_row[conflict.line].append(conflict)
+    for found in by_row.values():
+        row, fields = found[0].row, {conflict.field for conflict in found}
+        if isinstance(row, CompoundRow):
+            _replace_compound(batch, row, fields)
+        else:
+            _replace_triple(batch, row, fields)
+    return len(by_row)
+
+
+def _replace_compound(batch: ImportBatch, row: CompoundRow, fields: set[str]) -> None:
+    context = Context.objects.get(unit__campaign=batch.campaign, key_folded=row.key.folded)
+    if row.reference is not None and "reference" in fields:
+        Context.objects.filter(pk=context.pk).update(reference=row.reference)
+    if "source" in fields:
+        _replace_source(batch, context, row)
+    if "translation" in fields:
+        output = Output.objects.select_related("item").get(
+            context=context, system__name=row.system or "", run=row.run or ""
+        )
+        _replace_output(batch, output, row.translation)
+
+
+def _replace_source(batch: ImportBatch, context: Context, row: CompoundRow) -> None:
+    """Every translation of this source is another item now."""
+    from_row = _span(row)
+    Context.objects.filter(pk=context.pk).update(source=row.source, start=from_row[0], end=from_row[1])
+    for item in Item.objects.active().filter(context=context):
+        new = _successor(batch, item, translation=item.translation, digest=item.digest)
+        Output.objects.filter(item=item).update(item=new)
+
+
+def _span(row: CompoundRow) -> tuple[int | None, int | None]:
+    return locate(row.compound, row.source) or (None, None)
+
+
+def _replace_output(batch: ImportBatch, output: Output, translation: str) -> None:
+    digest = text_digest(translation)
+    same = Item.objects.active().filter(context=output.context, digest=digest).first()
+    if same is None:
+        shared = Output.objects.filter(item=output.item).exclude(pk=output.pk).exists()
+        if shared:
+            same = _new_item(batch, output.item, translation=translation, digest=digest)
+        else:
+            same = _successor(batch, output.item, translation=translation, digest=digest)
+    old = output.item
+    Output.objects.filter(pk=output.pk).update(item=same, translation=translation)
+    if not Output.objects.filter(item=old).exists() and old.retired_at is None:
+        _retire(old)
+
+
+def _replace_triple(batch: ImportBatch, row: TripleRow, fields: set[str]) -> None:
+    item = Item.objects.active().get(campaign=batch.campaign, key_folded=row.key.folded)
+    changes: dict[str, Any] = {
+        _DESCRIPTIVE[name]: getattr(row, "item_class" if name == "class" else name)
+        for name in fields & _DESCRIPTIVE.keys()
+    }
+    if changes:
+        Item.objects.filter(pk=item.pk).update(**changes)
+        item.refresh_from_db()
+    if fields - _DESCRIPTIVE.keys():
+        _successor(batch, item, head=row.head, relation=row.relation, tail=row.tail)
+
+
+def _retire(item: Item) -> None:
+    Item.objects.filter(pk=item.pk).update(retired_at=timezone.now(), retired_why=Item.Retired.REPLACED)
+    item.refresh_from_db(fields=["retired_at", "retired_why"])
+
+
+def _successor(batch: ImportBatch, item: Item, **texts: str) -> Item:
+    """A new item in the old one's place, for the same experts; the old one keeps its answers and retires."""
+    _retire(item)
+    new = _copy(batch, item, position=item.position, **texts)
+    _ask_again(item, new)
+    return new
+
+
+def _new_item(batch: ImportBatch, item: Item, **texts: str) -> Item:
+    """A new item beside the old one, which other systems still produce; it waits to be assigned."""
+    last = Item.objects.filter(campaign=batch.campaign).aggregate(last=Max("position"))["last"]
+    return _copy(batch, item, position=last + 1, **texts)
+
+
+def _copy(batch: ImportBatch, item: Item, *, position: int, **texts: str) -> Item:
+    kept = {
+        name: getattr(item, name)
+        for name in (
+            "campaign", "unit", "context", "key", "key_folded", "given_key", "translation", "digest", "head",
+            "relation", "tail", "item_class", "split", "imported_label",
+        )
+    }  # fmt: skip
+    return Item.objects.create(**(kept | texts), batch=batch, position=position)
+
+
+def _ask_again(old: Item, new: Item) -> None:
+    """Open assignments move to the new text; who has answered the old one is asked for the new one as well."""
+    Assignment.objects.filter(item=old, answered_at__isnull=True).update(item=new)
+    for answered in Assignment.objects.filter(item=old, part__isnull=False, withdrawn_at__isnull=True):
+        mine = Assignment.objects.filter(round=answered.round, expert=answered.expert)
+        last = mine.aggregate(position=Max("position"))["position"]
+        end_of_part = mine.filter(part=answered.part).aggregate(queue=Max("queue"))["queue"]
+        Assignment.objects.create(
+            round=answered.round,
+            part=answered.part,
+            unit=answered.unit,
+            item=new,
+            expert=answered.expert,
+            slot=answered.slot,
+            position=last + 1,
+            queue=end_of_part + 1,
+        )

@@ -1,0 +1,174 @@
+"""Bringing a file's items into a campaign: read, compared, previewed, stored whole or not at all.
+
+1. Read the file and compare it with the campaign, outside any transaction (`preview`).
+2. Claim: insert the batch; the database allows one unpublished batch per campaign (`store`).
+3. Compare again under the claim, and write the new rows in chunks; nobody sees them.
+4. Publish: one UPDATE makes all of them visible, together with the decisions on conflicts.
+
+A killed import leaves an unpublished batch, whose lease lapses; the next import of the campaign sweeps it away.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from typing import Any, Literal
+
+from django.db import IntegrityError, transaction
+from django.db.models import Model
+from django.utils import timezone
+
+from annotation.formats.errors import RowIssue
+from annotation.formats.rows import FileRows
+from annotation.models import Campaign, Context, ImportBatch, Item, Output, Unit, User
+from annotation.services.errors import Refused
+from annotation.services.import_compare import Comparison, compare
+from annotation.services.import_replace import replace_texts
+from annotation.services.import_store import Progress, store_rows
+from annotation.services.people import audit
+
+LEASE = timedelta(minutes=5)
+CHUNK = 1000
+
+OnConflict = Literal["refuse", "keep", "replace"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a file holds and what became, or would become, of it."""
+
+    file: str
+    format: str
+    encoding: str | None
+    sheet: str | None
+    columns: dict[str, str]
+    unknown_columns: tuple[str, ...]
+    rows: int
+    added: int
+    unchanged: int
+    conflicts: tuple[dict[str, Any], ...]
+    errors: tuple[RowIssue, ...]
+    warnings: tuple[RowIssue, ...]
+    units: int = 0
+    items: int = 0
+    replaced: int = 0
+    stored: bool = False
+
+    @property
+    def can_be_stored(self) -> bool:
+        return not self.errors and not self.conflicts
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `import_items`."""
+        return {
+            **asdict(self),
+            "unknown_columns": list(self.unknown_columns),
+            "conflicts": list(self.conflicts),
+            "errors": [asdict(issue) for issue in self.errors],
+            "warnings": [asdict(issue) for issue in self.warnings],
+        }
+
+
+def preview(campaign: Campaign, file: FileRows[Any]) -> Report:
+    """What storing the file would do; writes nothing."""
+    return _report(file, compare(campaign, file.rows))
+
+
+def store(
+    campaign: Campaign,
+    file: FileRows[Any],
+    *,
+    sha256: str,
+    by: User | None = None,
+    on_conflict: OnConflict = "refuse",
+    progress: Progress = lambda done, total: None,
+) -> Report:
+    """Store the file's new rows, all or none; returns what was done, or what stands in the way."""
+    if file.errors:
+        return preview(campaign, file)
+    batch = _claim(campaign, file.name, sha256=sha256, by=by)
+    try:
+        comparison = compare(campaign, file.rows)
+        report = _report(file, comparison)
+        if comparison.conflicts and on_conflict == "refuse":
+            _discard(batch)
+            return report
+        units, items = store_rows(batch, comparison.new, progress=_renewing(batch, progress))
+        report = replace(report, units=units, items=items, stored=True)
+        return _publish(batch, report, comparison, on_conflict=on_conflict, by=by)
+    except BaseException:
+        _discard(batch)
+        raise
+
+
+def _report(file: FileRows[Any], comparison: Comparison) -> Report:
+    return Report(
+        file=file.name,
+        format=file.format,
+        encoding=file.encoding,
+        sheet=file.sheet,
+        columns=file.columns,
+        unknown_columns=file.unknown_columns,
+        rows=file.n_rows,
+        added=0 if file.errors else len(comparison.new),
+        unchanged=comparison.unchanged,
+        conflicts=tuple(conflict.as_json() for conflict in comparison.conflicts),
+        errors=file.errors,
+        warnings=file.warnings,
+    )
+
+
+def _claim(campaign: Campaign, name: str, *, sha256: str, by: User | None) -> ImportBatch:
+    now = timezone.now()
+    for left_behind in ImportBatch.objects.filter(
+        campaign=campaign, published_at__isnull=True, lease_until__lt=now
+    ):
+        _discard(left_behind)
+    try:
+        return ImportBatch.objects.create(
+            campaign=campaign, file_name=name[:255], sha256=sha256, created_by=by, lease_until=now + LEASE
+        )
+    except IntegrityError:
+        raise Refused("Another import into this campaign is under way; wait until it is done.") from None
+
+
+def _renewing(batch: ImportBatch, progress: Progress) -> Progress:
+    def renew(done: int, total: int) -> None:
+        held = ImportBatch.objects.filter(pk=batch.pk, published_at__isnull=True).update(
+            lease_until=timezone.now() + LEASE
+        )
+        if not held:
+            raise Refused("This import took so long without a sign of life that another one has replaced it.")
+        progress(done, total)
+
+    return renew
+
+
+def _publish(
+    batch: ImportBatch, report: Report, comparison: Comparison, *, on_conflict: OnConflict, by: User | None
+) -> Report:
+    """One update makes the rows exist. A batch that brought nothing is not kept."""
+    with transaction.atomic():
+        # Written first, so that this waits its turn before it reads what it replaces.
+        published = ImportBatch.objects.filter(pk=batch.pk, published_at__isnull=True).update(
+            published_at=timezone.now()
+        )
+        if not published:
+            raise Refused("This import took so long without a sign of life that another one has replaced it.")
+        if on_conflict == "replace":
+            report = replace(report, replaced=replace_texts(batch, comparison.conflicts))
+        stored = {"items": report.items, "units": report.units, "rows": report.rows, "replaced": report.replaced}
+        ImportBatch.objects.filter(pk=batch.pk).update(report=stored)
+        if not report.added and not report.replaced:
+            batch.delete()
+        else:
+            audit(batch.campaign, by, "items imported", {"file": batch.file_name, "sha256": batch.sha256, **stored})
+    return report
+
+
+def _discard(batch: ImportBatch) -> None:
+    """Take away what an import wrote, in chunks; nobody ever saw it."""
+    models: Sequence[type[Model]] = (Output, Item, Context, Unit)
+    for model in models:
+        while ids := list(model._default_manager.filter(batch=batch).values_list("pk", flat=True)[:CHUNK]):
+            model._default_manager.filter(pk__in=ids).delete()
+    ImportBatch.objects.filter(pk=batch.pk, published_at__isnull=True).delete()

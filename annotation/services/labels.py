@@ -1,0 +1,200 @@
+"""Final labels: the rule of the campaign, run over the experts' answers. May run twice, and changes nothing then.
+
+Cost: two reads of the campaign's answers and labels, then writes in chunks only for what changed.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q, Sum
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from annotation.models import Assignment, Campaign, FinalLabel, Item, Job, Round
+from annotation.protocol.base import get_protocol
+from annotation.protocol.labels import Outcome, check_rule, default_rule, final_label, get_rule
+
+CHUNK = 500
+
+
+@dataclass(frozen=True)
+class Votes:
+    """The effective answers to one item, in slot order: a label code, or None for cannot judge."""
+
+    item: int
+    votes: tuple[str | None, ...]
+    revisions: int  # how many times these answers were saved, in all
+
+
+@dataclass(frozen=True)
+class Finalized:
+    """What a run of the rule came to."""
+
+    rule: str
+    rule_version: str
+    label_version: int
+    labelled: int
+    unlabelled: dict[str, int] = field(default_factory=dict)  # reason → how many items
+    changed: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule,
+            "rule_version": self.rule_version,
+            "label_version": self.label_version,
+            "labelled": self.labelled,
+            "unlabelled": self.unlabelled,
+            "changed": self.changed,
+        }
+
+
+Outcomes = dict[int, tuple[Outcome, Votes]]  # by item
+
+
+def rule_for(campaign: Campaign, name: str | None = None) -> str:
+    """The rule asked for, the one used before, or the protocol's own for this number of experts."""
+    protocol, k = get_protocol(campaign.protocol), campaign.annotators_per_item
+    return check_rule(name or campaign.rule or default_rule(protocol, k), protocol, k).name
+
+
+def effective_votes(campaign: Campaign) -> Iterator[Votes]:
+    """Every active item with its answers so far, in the order of import; items nobody answered too."""
+    answers = (
+        Assignment.objects.filter(
+            round__campaign=campaign,
+            round__kind=Round.Kind.MAIN,
+            withdrawn_at__isnull=True,
+            answered_at__isnull=False,
+        )
+        .order_by("item", "slot")
+        .values_list("item", "label", "revision")
+    )
+    by_item: dict[int, Votes] = {}
+    for item, group in groupby(answers.iterator(CHUNK), key=lambda row: row[0]):
+        rows = list(group)
+        by_item[item] = Votes(item, tuple(row[1] or None for row in rows), sum(row[2] for row in rows))
+    for item in (
+        Item.objects.active().filter(campaign=campaign).order_by("position").values_list("pk", flat=True)
+    ):
+        yield by_item.get(item) or Votes(item, (), 0)
+
+
+def compute(campaign: Campaign, rule: str) -> Outcomes:
+    """The outcome of the rule for every active item; nothing is stored."""
+    return {
+        votes.item: (final_label(rule, votes.votes, k=campaign.annotators_per_item), votes)
+        for votes in effective_votes(campaign)
+    }
+
+
+def finalize(campaign: Campaign, *, rule: str | None = None) -> Finalized:
+    """Label what can be labelled, in one transaction."""
+    chosen = rule_for(campaign, rule)
+    outcomes = compute(campaign, chosen)
+    with transaction.atomic():
+        return store(campaign, chosen, outcomes)
+
+
+def finalize_work(job: Job, progress: Callable[..., None]) -> Callable[[], dict[str, Any]]:
+    """The same as a job: computed first, stored together with the job's end."""
+    campaign = job.campaign
+    chosen = rule_for(campaign, job.arguments.get("rule"))
+    outcomes = compute(campaign, chosen)
+    progress(len(outcomes), len(outcomes))
+    return lambda: store(campaign, chosen, outcomes).as_json()
+
+
+def store(campaign: Campaign, rule: str, outcomes: Outcomes) -> Finalized:
+    """Write the labels that differ from those stored, under a new label version if there are any.
+
+    Runs inside the caller's transaction. The campaign's row is updated first, which makes a second run at the
+    same time wait: the two cannot interleave.
+    """
+    Campaign.objects.filter(pk=campaign.pk).update(rule=rule)
+    stored = {label.item_id: label for label in FinalLabel.objects.filter(item__campaign=campaign)}
+    changed = {item: pair for item, pair in outcomes.items() if not _same(stored.get(item), *pair)}
+    gone = [label.pk for item, label in stored.items() if item not in outcomes]
+    if changed or gone:
+        Campaign.objects.filter(pk=campaign.pk).update(label_version=F("label_version") + 1)
+    campaign.refresh_from_db(fields=["rule", "label_version"])
+    now = timezone.now()
+    FinalLabel.objects.filter(pk__in=gone).delete()
+    FinalLabel.objects.bulk_create(
+        (
+            FinalLabel(
+                item_id=item,
+                label=outcome.label or "",
+                reason=outcome.reason or "",
+                rule=outcome.rule,
+                rule_version=outcome.version,
+                version=campaign.label_version,
+                inputs=list(votes.votes),
+                revisions=votes.revisions,
+                computed_at=now,
+            )
+            for item, (outcome, votes) in changed.items()
+        ),
+        batch_size=CHUNK,
+        update_conflicts=True,
+        unique_fields=["item"],
+        update_fields=[
+            "label",
+            "reason",
+            "rule",
+            "rule_version",
+            "version",
+            "inputs",
+            "revisions",
+            "computed_at",
+        ],
+    )
+    reasons = Counter(outcome.reason for outcome, _votes in outcomes.values() if outcome.reason)
+    labelled = sum(outcome.label is not None for outcome, _votes in outcomes.values())
+    return Finalized(
+        rule,
+        get_rule(rule).version,
+        campaign.label_version,
+        labelled,
+        dict(sorted(reasons.items())),
+        len(changed),
+    )
+
+
+def _same(stored: FinalLabel | None, outcome: Outcome, votes: Votes) -> bool:
+    return stored is not None and (
+        stored.label,
+        stored.reason,
+        stored.rule,
+        stored.rule_version,
+        stored.inputs,
+        stored.revisions,
+    ) == (
+        outcome.label or "",
+        outcome.reason or "",
+        outcome.rule,
+        outcome.version,
+        list(votes.votes),
+        votes.revisions,
+    )
+
+
+def stale_labels(campaign: Campaign) -> int:
+    """How many final labels rest on answers that have changed since: they wait for a new run of the rule.
+
+    Compared by revisions, not by clocks: an answer that was being saved while the rule ran is found too.
+    """
+    answered = Q(
+        item__assignments__round__kind=Round.Kind.MAIN,
+        item__assignments__withdrawn_at__isnull=True,
+        item__assignments__answered_at__isnull=False,
+    )
+    return (
+        FinalLabel.objects.filter(item__campaign=campaign, item__retired_at__isnull=True)
+        .annotate(now=Coalesce(Sum("item__assignments__revision", filter=answered), 0))
+        .exclude(now=F("revisions"))
+        .count()
+    )

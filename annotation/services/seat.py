@@ -1,0 +1,227 @@
+"""What an expert does at their seat besides answering: put a unit off, look back, hand a part in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, Max, Q, QuerySet, Sum, Value
+from django.db.models.functions import Least, Replace
+from django.utils import timezone
+
+from annotation.models import Annotation, Assignment, Campaign, HandIn, Part, Round
+from annotation.services.errors import NotYours, Refused
+from annotation.services.screens import screens
+
+POSTPONED_LIMIT = 10  # open at a time: what is put off must stay a short list
+SEARCH_LIMIT = 50
+# What one screen may count for at most, in seconds: a lunch break is not work.
+PAID_CAP = {Campaign.Protocol.TRIPLE.value: 120.0, Campaign.Protocol.COMPOUND.value: 300.0}
+
+
+def own_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
+    """Everything that stands in this expert's parts of open rounds."""
+    return Assignment.objects.filter(
+        round__campaign=campaign,
+        round__state=Round.State.OPEN,
+        expert_id=expert_id,
+        withdrawn_at__isnull=True,
+        part__isnull=False,
+    )
+
+
+# Later
+
+
+def postpone(campaign: Campaign, *, expert_id: int, unit_id: int, assignments: Sequence[int]) -> int:
+    """Put a screen at the end of its part; returns its new place in the queue.
+
+    Sent twice, it does no harm: the screen is at the end already. Raises NotYours, and Refused where the screen
+    is answered or the limit of open postponed screens is reached.
+    """
+    with transaction.atomic():
+        rows = list(
+            own_work(campaign, expert_id=expert_id).filter(pk__in=assignments, unit_id=unit_id)
+        )
+        if not rows or len(rows) != len(set(assignments)):
+            raise NotYours("There is no such unit among your work.")
+        first = rows[0]
+        if all(row.answered_at for row in rows):
+            raise Refused("This unit is answered already; it need not come up again.")
+        _refuse_an_eleventh(campaign, expert_id=expert_id, position=first.position)
+        part = Assignment.objects.filter(part=first.part_id, expert_id=expert_id)
+        last = part.exclude(position=first.position).aggregate(last=Max("queue"))["last"]
+        queue = max(first.queue, (last or 0) + 1)
+        part.filter(position=first.position, answered_at__isnull=True).update(
+            queue=queue, postponed_at=timezone.now()
+        )
+        part.filter(position=first.position).update(queue=queue)
+    return queue
+
+
+def postponed_positions(campaign: Campaign, *, expert_id: int) -> list[int]:
+    """The screens put off and still open, in the order they were put off."""
+    return list(
+        own_work(campaign, expert_id=expert_id)
+        .filter(answered_at__isnull=True, postponed_at__isnull=False)
+        .values("position")
+        .annotate(at=Max("postponed_at"))
+        .order_by("at")
+        .values_list("position", flat=True)
+    )
+
+
+def _refuse_an_eleventh(campaign: Campaign, *, expert_id: int, position: int) -> None:
+    others = set(postponed_positions(campaign, expert_id=expert_id)) - {position}
+    if len(others) >= POSTPONED_LIMIT:
+        raise Refused(
+            f"{POSTPONED_LIMIT} units are put off already; judge one of them before you put off another."
+        )
+
+
+# Looking back
+
+
+def find_screens(campaign: Campaign, *, expert_id: int, text: str) -> list[dict[str, Any]]:
+    """The expert's own answered screens that hold every word of `text`, the latest answered first.
+
+    Looks in compounds, sources and translations, in heads, relations and tails; blanks inside a translation do
+    not count, because segmentation put them there.
+    """
+    words = text.split()
+    if not words:
+        return []
+    rows = own_work(campaign, expert_id=expert_id).filter(answered_at__isnull=False)
+    rows = rows.alias(joined=Replace("item__translation", Value(" "), Value("")))
+    for word in words:
+        if campaign.protocol == Campaign.Protocol.COMPOUND:
+            rows = rows.filter(
+                Q(unit__compound__icontains=word)
+                | Q(item__context__source__icontains=word)
+                | Q(joined__icontains=word)
+            )
+        else:
+            rows = rows.filter(
+                Q(item__head__icontains=word)
+                | Q(item__relation__icontains=word)
+                | Q(item__tail__icontains=word)
+            )
+    positions = list(
+        rows.values("position")
+        .annotate(at=Max("answered_at"))
+        .order_by("-at")
+        .values_list("position", flat=True)[:SEARCH_LIMIT]
+    )
+    found = screens(own_work(campaign, expert_id=expert_id).filter(position__in=positions), campaign=campaign)
+    return sorted(found, key=lambda screen: positions.index(screen["position"]))
+
+
+# Handing in
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One row worth a second look before the part is handed in."""
+
+    position: int
+    title: str
+    detail: str
+    code: str  # the cause or problem; empty for the others
+    note: str
+
+
+@dataclass(frozen=True)
+class PartReview:
+    """How a part stands for one expert. `open` counts screens that are not fully answered."""
+
+    part: Part
+    total: int
+    open: int
+    handed_in_at: datetime | None
+    unsure: tuple[Remark, ...]
+    postponed: tuple[Remark, ...]
+    reported: tuple[Remark, ...]
+
+    @property
+    def done(self) -> int:
+        return self.total - self.open
+
+
+def review_part(campaign: Campaign, *, expert_id: int, index: int) -> PartReview:
+    """What stands in a part, or NotYours. Four queries, whatever the size of the part."""
+    rows = own_work(campaign, expert_id=expert_id).filter(part__index=index)
+    part = Part.objects.filter(pk__in=rows.values("part")).first()
+    if part is None:
+        raise NotYours("There is no such part among your work.")
+    positions = rows.values("position").distinct()
+    hand_in = HandIn.objects.filter(part=part, expert_id=expert_id).first()
+    waiting = rows.filter(answered_at__isnull=True, postponed_at__isnull=False)
+    remarks = _remarks(rows)
+    return PartReview(
+        part=part,
+        total=positions.count(),
+        open=positions.filter(answered_at__isnull=True).count(),
+        handed_in_at=hand_in.at if hand_in else None,
+        unsure=tuple(_remark(row) for row in remarks if row.unsure),
+        postponed=_screen_by_screen(waiting),
+        reported=tuple(_remark(row) for row in remarks if row.cannot_judge or row.problem),
+    )
+
+
+def hand_in(campaign: Campaign, *, expert_id: int, index: int) -> None:
+    """From now on the expert's answers in this part are final. Handed in twice, it is handed in once."""
+    try:
+        with transaction.atomic():
+            review = review_part(campaign, expert_id=expert_id, index=index)
+            if review.handed_in_at:
+                return
+            if review.open:
+                raise Refused("This part has units without an answer; judge them before you hand it in.")
+            HandIn.objects.create(part=review.part, expert_id=expert_id)
+    except IntegrityError:
+        return
+
+
+def _remarks(rows: QuerySet[Assignment]) -> list[Annotation]:
+    return list(
+        Annotation.objects.filter(assignment__in=rows, revision=F("assignment__revision"))
+        .filter(Q(unsure=True) | ~Q(cannot_judge="") | ~Q(problem=""))
+        .select_related("assignment__unit", "assignment__item__context")
+        .order_by("assignment__position", "assignment__row")
+    )
+
+
+def _screen_by_screen(rows: QuerySet[Assignment]) -> tuple[Remark, ...]:
+    """One remark a screen, however many rows stand on it."""
+    remarks: dict[int, Remark] = {}
+    for row in rows.select_related("unit", "item__context").order_by("queue", "row"):
+        remarks.setdefault(row.position, _bare(row))
+    return tuple(remarks.values())
+
+
+def _remark(row: Annotation) -> Remark:
+    bare = _bare(row.assignment)
+    return Remark(bare.position, bare.title, bare.detail, row.cannot_judge or row.problem, row.note)
+
+
+def _bare(row: Assignment) -> Remark:
+    item = row.item
+    if item.context is not None:
+        return Remark(row.position, row.unit.compound, item.context.source, "", "")
+    return Remark(row.position, item.head, f"{item.relation} · {item.tail}", "", "")
+
+
+# Hours
+
+
+def paid_seconds(campaign: Campaign, *, expert_id: int) -> float:
+    """Time at the seat: from paint to answer, at most the published cap a screen, every saved sheet once."""
+    sheets = (
+        Annotation.objects.filter(
+            assignment__expert_id=expert_id, assignment__round__campaign=campaign, seconds__isnull=False
+        )
+        .values("client_key")
+        .annotate(wall=Least(Max("seconds"), Value(PAID_CAP[campaign.protocol])))
+    )
+    return float(sheets.aggregate(total=Sum("wall"))["total"] or 0.0)

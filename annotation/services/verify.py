@@ -1,0 +1,121 @@
+"""Checking that what must hold does hold: read-only, over everything a campaign has stored.
+
+Constraints in the database give *at most* one expert per slot; that it is *exactly* k, and that what is derived
+agrees with what it is derived from, is checked here. Cost: a fixed number of aggregate queries.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery
+
+from annotation.models import Annotation, Assignment, Campaign, FinalLabel, Item, Output, PartUnit, Round
+from annotation.protocol.labels import final_label
+from annotation.services.snapshot import snapshot
+
+SHOWN = 100  # of each rule; the rest is counted
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A rule that does not hold, and where."""
+
+    rule: str
+    where: str
+
+
+def verify(campaign: Campaign) -> list[Violation]:
+    """Every violation found, the first hundred of each rule."""
+    with snapshot():
+        found: list[Violation] = []
+        for name, check in CHECKS.items():
+            places = list(check(campaign))
+            found += [Violation(name, where) for where in places[:SHOWN]]
+            if len(places) > SHOWN:
+                found.append(Violation(name, f"and {len(places) - SHOWN} more"))
+        return found
+
+
+def _exactly_k(campaign: Campaign) -> Iterator[str]:
+    """Every item of a unit that was given to experts has k of them, in slots 1 … k."""
+    for round_ in Round.objects.filter(campaign=campaign):
+        given = Q(assignments__round=round_, assignments__withdrawn_at__isnull=True)
+        items = (
+            Item.objects.active()
+            .filter(unit__in=PartUnit.objects.filter(round=round_).values("unit"))
+            .annotate(
+                experts=Count("assignments__expert", filter=given, distinct=True),
+                low=Min("assignments__slot", filter=given),
+                high=Max("assignments__slot", filter=given),
+                slots=Count("assignments__slot", filter=given, distinct=True),
+            )
+            .exclude(experts=round_.k, slots=round_.k, low=1, high=round_.k)
+        )
+        for position, experts in items.values_list("position", "experts"):
+            yield f"item at position {position} has {experts} experts in the {round_.kind} round, not {round_.k}"
+
+
+def _units_whole(campaign: Campaign) -> Iterator[str]:
+    """All assignments of a unit in a round belong to the part the unit is in."""
+    part = PartUnit.objects.filter(round=OuterRef("round"), unit=OuterRef("unit")).values("part")[:1]
+    torn = (
+        Assignment.objects.filter(round__campaign=campaign, part__isnull=False)
+        .annotate(unit_part=Subquery(part))
+        .exclude(part=F("unit_part"))
+    )
+    for position, index in torn.values_list("item__position", "part__index").distinct():
+        yield f"item at position {position} is judged in part {index}, its unit is in another part"
+
+
+def _answers_agree(campaign: Campaign) -> Iterator[str]:
+    """An assignment stands where its last annotation says; no revision is missing."""
+    last = Annotation.objects.filter(assignment=OuterRef("pk")).order_by("-revision")
+    rows = (
+        Assignment.objects.filter(round__campaign=campaign)
+        .annotate(
+            saved=Count("annotations"),
+            last_label=Subquery(last.values("label")[:1]),
+            last_cause=Subquery(last.values("cannot_judge")[:1]),
+        )
+        .filter(
+            ~Q(saved=F("revision"))
+            | Q(revision__gte=1) & (~Q(last_label=F("label")) | ~Q(last_cause=F("cannot_judge")))
+        )
+    )
+    for position, slot in rows.values_list("item__position", "slot"):
+        yield f"the answer in slot {slot} of the item at position {position} differs from its last annotation"
+
+
+def _labels_follow_the_rule(campaign: Campaign) -> Iterator[str]:
+    """A final label is what its rule, in its version, makes of the answers it names."""
+    k = campaign.annotators_per_item
+    for label in FinalLabel.objects.filter(item__campaign=campaign).select_related("item").iterator(2000):
+        outcome = final_label(label.rule, label.inputs, k=k, version=label.rule_version)
+        if (outcome.label or "", outcome.reason or "") != (label.label, label.reason):
+            yield f"the final label of the item at position {label.item.position} does not follow from its answers"
+
+
+def _outputs_in_their_context(campaign: Campaign) -> Iterator[str]:
+    """An output's item is a translation of the output's own context."""
+    strays = Output.objects.filter(system__campaign=campaign).exclude(item__context=F("context"))
+    for system, key in strays.values_list("system__name", "context__key"):
+        yield f"the output of {system or 'the system'} for {key} points to another context's item"
+
+
+def _imports_complete(campaign: Campaign) -> Iterator[str]:
+    """A published import holds as many items as it reported."""
+    batches = campaign.import_batches.filter(published_at__isnull=False).annotate(stored=Count("items"))
+    for batch in batches:
+        reported = batch.report.get("items")
+        if reported is not None and reported != batch.stored:
+            yield f"{batch.file_name}: {reported} items were reported, {batch.stored} are stored"
+
+
+CHECKS = {
+    "exactly k experts per item": _exactly_k,
+    "units are never torn": _units_whole,
+    "answers agree with their annotations": _answers_agree,
+    "final labels follow their rule": _labels_follow_the_rule,
+    "outputs stand in their context": _outputs_in_their_context,
+    "imports are complete": _imports_complete,
+}

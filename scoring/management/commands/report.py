@@ -1,0 +1,74 @@
+"""Print a report."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.formats.errors import FormatError
+from annotation.management.base import AssayCommand, Outcome, get_campaign, write_output
+from annotation.models import Round
+from scoring.reports import as_csv, as_latex, as_markdown
+from scoring.services.measure import REPORTS, Options, report
+
+TEXTS = {"md": as_markdown, "latex": as_latex, "csv": as_csv}
+
+
+class Command(AssayCommand):
+    """`report SLUG --kind KIND`"""
+
+    help = "Measure a campaign: error rates, agreement, composition, BLEU and more."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        parser.add_argument("--kind", required=True, choices=list(REPORTS))
+        parser.add_argument("--system")
+        parser.add_argument("--run")
+        parser.add_argument("--round", default=Round.Kind.MAIN, choices=Round.Kind.values)
+        parser.add_argument("--labels", choices=["imported", "final"])
+        parser.add_argument("--rule", default="described", choices=["described", "as-published"])
+        parser.add_argument("--compatible", action="store_true", help="the published check with its quirks")
+        parser.add_argument("--lexicon", help="the compound check's forms, one atom a line")
+        parser.add_argument("--pseudonyms", action="store_true", help="A1, A2 … instead of names")
+        parser.add_argument("--format", choices=["json", *TEXTS], help="default: md, for people")
+        parser.add_argument("-o", "--output")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        super().handle(*args, **options | {"json": options["json"] or options["format"] == "json"})
+
+    def run(self, **options: Any) -> Outcome:
+        campaign = get_campaign(options["slug"])
+        kind = options["kind"]
+        document = report(campaign, kind, _options(options))
+        if options["json"]:
+            text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+        else:
+            text = TEXTS[options["format"] or "md"](kind, document)
+        if options["output"]:
+            write_output(options["output"], [text.encode()])
+            return Outcome({"output": options["output"]}, f"Written to {options['output']}.")
+        return Outcome(document, text)
+
+
+def _options(given: dict[str, Any]) -> Options:
+    return Options(
+        system=given["system"],
+        run=given["run"],
+        round=given["round"],
+        labels=given["labels"],
+        rule=given["rule"],
+        compatible=given["compatible"],
+        lexicon=_bytes_of(given["lexicon"]),
+        real_names=not given["pseudonyms"],
+    )
+
+
+def _bytes_of(name: str | None) -> bytes | None:
+    if name is None:
+        return None
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise FormatError(f"The file “{name}” cannot be opened: {error.strerror}.") from None

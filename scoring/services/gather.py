@@ -1,0 +1,289 @@
+"""From rows to arrays: what the statistics take. Each function costs a fixed number of queries.
+
+People appear here under the names the caller passes: pseudonyms in everything stored or shown, account names
+only for managers who ask.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.models import Assignment, Campaign, Context, FinalLabel, Item, Output, Round, System
+from annotation.protocol.base import get_protocol
+from annotation.protocol.labels import get_rule
+from annotation.services.errors import Refused
+from annotation.services.labels import compute, rule_for, stale_labels
+from scoring.stats.agreement_input import ratings_from_long
+from scoring.stats.agreement_table import Ratings
+from scoring.stats.composition import LabelledTriples
+from scoring.stats.error_rates import UNDECIDED, Instances
+
+CHUNK = 5000
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels a report rests on, by item, and where they come from."""
+
+    by_item: Mapping[int, str]
+    cannot_judge: frozenset[int]
+    source: str  # final, computed (by the rule, not stored) or imported
+    rule: str | None
+    rule_version: str | None
+    label_version: int | None
+    stale: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "source": self.source,
+            "rule": self.rule,
+            "version": self.rule_version,
+            "label_version": self.label_version,
+            "stale": self.stale,
+        }
+
+    @property
+    def signature(self) -> str:
+        if self.source == "imported":
+            return "imported"
+        return f"{self.rule}/{self.rule_version}@{self.source}:{self.label_version}"
+
+
+def labels_of(campaign: Campaign, source: str | None = None) -> Labels:
+    """`final` or `imported` labels; by default the final ones if the campaign was finalised.
+
+    A triple campaign that never was falls back to its imported labels. A compound campaign has none: there the
+    rule is run over the answers as they stand, and nothing is stored.
+    """
+    finalised = campaign.label_version > 0
+    if source == "imported" or (source is None and not finalised and campaign.protocol == Campaign.Protocol.TRIPLE):
+        return _imported(campaign)
+    if finalised:
+        return _final(campaign)
+    if source == "final":
+        raise Refused("This campaign has no final labels yet; run finalize first.")
+    return _computed(campaign)
+
+
+def _imported(campaign: Campaign) -> Labels:
+    found = Item.objects.active().filter(campaign=campaign).exclude(imported_label="")
+    return Labels(dict(found.values_list("pk", "imported_label")), frozenset(), "imported", None, None, None)
+
+
+def _final(campaign: Campaign) -> Labels:
+    rows = list(
+        FinalLabel.objects.filter(item__campaign=campaign).values_list("item", "label", "reason", "rule_version")
+    )
+    return Labels(
+        {item: label for item, label, _reason, _version in rows if label},
+        frozenset(item for item, _label, reason, _version in rows if reason == "cannot_judge"),
+        "final",
+        campaign.rule,
+        rows[0][3] if rows else get_rule(campaign.rule).version,
+        campaign.label_version,
+        stale_labels(campaign),
+    )
+
+
+def _computed(campaign: Campaign) -> Labels:
+    rule = rule_for(campaign)
+    outcomes = {item: outcome for item, (outcome, _votes) in compute(campaign, rule).items()}
+    return Labels(
+        {item: outcome.label for item, outcome in outcomes.items() if outcome.label is not None},
+        frozenset(item for item, outcome in outcomes.items() if outcome.reason == "cannot_judge"),
+        "computed",
+        rule,
+        get_rule(rule).version,
+        0,
+    )
+
+
+@dataclass(frozen=True)
+class SystemRun:
+    """One run of one system."""
+
+    system: System
+    run: str
+
+
+def choose_run(campaign: Campaign, system: str | None = None, run: str | None = None) -> SystemRun:
+    """The system and run asked for; either may be left out where there is only one."""
+    pairs = list(
+        Output.objects.filter(system__campaign=campaign, batch__published_at__isnull=False)
+        .order_by("system", "run")
+        .values_list("system__name", "run")
+        .distinct()
+    )
+    if not pairs:
+        raise Refused("This campaign has no translations yet; import items first.")
+    found = [pair for pair in pairs if system in (None, pair[0]) and run in (None, pair[1])]
+    if len(found) != 1:
+        names = ", ".join(f"--system {name or '“”'}" + (f" --run {which}" if which else "") for name, which in pairs)
+        problem = "Several systems or runs fit; name one" if found else "There is no such system or run"
+        raise Refused(f"{problem}: {names}.")
+    name, which = found[0]
+    return SystemRun(System.objects.get(campaign=campaign, name=name), which)
+
+
+def instances_of(chosen: SystemRun, labels: Labels) -> tuple[Instances, list[int]]:
+    """A system's outputs with their verdicts, and the item behind each row.
+
+    Contexts of its compounds for which it has no output stand here undecided; withdrawn items do not.
+    """
+    outputs = Output.objects.filter(
+        system=chosen.system, run=chosen.run, batch__published_at__isnull=False, item__retired_at__isnull=True
+    )
+    item_of = dict(outputs.values_list("context", "item"))
+    withdrawn = Output.objects.filter(
+        system=chosen.system, run=chosen.run, item__retired_at__isnull=False
+    ).values("context")
+    contexts = list(
+        Context.objects.filter(unit__in=outputs.values("context__unit"), batch__published_at__isnull=False)
+        .exclude(pk__in=withdrawn)
+        .order_by("unit__position", "pk")
+        .values_list("pk", "unit__key", "unit__type", "unit__pattern", "unit__words", "unit__atoms")
+    )
+    items = [item_of.get(row[0], 0) for row in contexts]
+    verdict = np.array([_verdict(labels.by_item.get(item)) for item in items], dtype=np.int8)
+    return (
+        Instances(
+            unit=_texts(row[1] for row in contexts),
+            context=np.array([row[0] for row in contexts], dtype=np.int64),
+            verdict=verdict,
+            cannot_judge=np.array([item in labels.cannot_judge for item in items], dtype=np.bool_),
+            facets=_facets(contexts),
+        ),
+        items,
+    )
+
+
+def _verdict(label: str | None) -> int:
+    return UNDECIDED if label is None else int(label)
+
+
+def _facets(contexts: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
+    return {
+        "type": _texts(row[2] or None for row in contexts),
+        "pattern": _texts(row[3] or None for row in contexts),
+        "words": _texts(str(row[4]) for row in contexts),
+        "atoms": _texts(str(len(row[5])) if row[5] else None for row in contexts),
+        "type_and_words": _texts(f"{row[2]}:{row[4]}" if row[2] else None for row in contexts),
+        "modifier": _texts(_atom(row[5], "MOD") for row in contexts),
+        "determiner": _texts(_atom(row[5], "DET") for row in contexts),
+    }
+
+
+def _atom(atoms: Sequence[Sequence[Any]], kind: str) -> str | None:
+    if not atoms:
+        return None
+    return next((str(atom[1]) for atom in atoms if atom[0] == kind), "none")
+
+
+def _texts(values: Any) -> NDArray[Any]:
+    return np.array(list(values), dtype=object)
+
+
+def ratings_of(
+    campaign: Campaign, *, names: Mapping[int, str], round_kind: str = Round.Kind.MAIN, part: int | None = None
+) -> tuple[Ratings, dict[str, list[str]]]:
+    """Every answer of a round, and for each item its part and its relation or type.
+
+    An item's independent answers are those of the main round; they freeze when it is opened to discussion.
+    """
+    protocol = get_protocol(campaign.protocol)
+    group = "item__relation" if campaign.protocol == Campaign.Protocol.TRIPLE else "unit__type"
+    assignments = Assignment.objects.filter(
+        round__campaign=campaign,
+        round__kind=round_kind,
+        withdrawn_at__isnull=True,
+        answered_at__isnull=False,
+        item__retired_at__isnull=True,
+    )
+    if part is not None:
+        assignments = assignments.filter(part=part)
+    rows = list(
+        assignments.order_by("item__position", "slot")
+        .values_list("item__position", "expert", "label", "slot", "unit", "part__index", group)
+        .iterator(CHUNK)
+    )
+    ratings = ratings_from_long(
+        [row[0] for row in rows],
+        [names[row[1]] for row in rows],
+        [row[2] or None for row in rows],
+        categories=protocol.labels,
+        scale=protocol.scale_values,
+        slots=[row[3] for row in rows],
+        clusters=[row[4] for row in rows] if campaign.protocol == Campaign.Protocol.COMPOUND else None,
+    )
+    first = {row[0]: row for row in reversed(rows)}
+    groups = {
+        "part": [_part_name(first[item][5]) for item in ratings.items],
+        group.rpartition("__")[2]: [str(first[item][6]) for item in ratings.items],
+    }
+    return ratings, groups
+
+
+def _part_name(index: int | None) -> str:
+    return "imported" if index is None else str(index)
+
+
+def triples_of(campaign: Campaign, labels: Labels) -> tuple[LabelledTriples, list[int]]:
+    """Every active triple with its label, in the order of import, and its item."""
+    rows = list(
+        Item.objects.active()
+        .filter(campaign=campaign)
+        .order_by("position")
+        .values_list("head", "relation", "tail", "item_class", "split", "pk")
+        .iterator(CHUNK)
+    )
+    return (
+        LabelledTriples(
+            head=[row[0] for row in rows],
+            relation=[row[1] for row in rows],
+            tail=[row[2] for row in rows],
+            item_class=[row[3] for row in rows],
+            split=[row[4] for row in rows],
+            label=np.array([_verdict(labels.by_item.get(row[5])) for row in rows], dtype=np.int8),
+        ),
+        [row[5] for row in rows],
+    )
+
+
+@dataclass(frozen=True)
+class Translations:
+    """A system's outputs beside their references, row by row."""
+
+    hypotheses: list[str]
+    references: list[str]
+    keep: list[bool]  # False where the judged source differs from the test set's: not comparable
+    names: list[str]
+    compounds: list[str]
+    types: list[str]
+    items: list[int]
+
+
+def translations_of(chosen: SystemRun) -> Translations:
+    """Every output of the run, in the order of import."""
+    rows = list(
+        Output.objects.filter(
+            system=chosen.system, run=chosen.run, batch__published_at__isnull=False, item__retired_at__isnull=True
+        )
+        .order_by("pk")
+        .values_list(
+            "translation", "context__reference", "context__source_differs", "context__key",
+            "context__unit__compound", "context__unit__type", "item",
+        )
+        .iterator(CHUNK)
+    )  # fmt: skip
+    return Translations(
+        [row[0] for row in rows],
+        [row[1] for row in rows],
+        [not row[2] for row in rows],
+        [row[3] for row in rows],
+        [row[4] for row in rows],
+        [row[5] for row in rows],
+        [row[6] for row in rows],
+    )
