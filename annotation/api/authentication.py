@@ -1,8 +1,13 @@
-"""Programs sign in with a personal token: `Authorization: Bearer …`."""
+"""Programs sign in with a personal token: `Authorization: Bearer …`; the seat by its session."""
 
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
@@ -24,6 +29,30 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+@dataclass(frozen=True)
+class SeatCaller:
+    """Whoever a session says it is; `admit` compares with the account once it has been read."""
+
+    pk: int
+    session_hash: str
+    is_authenticated: bool = True
+
+    def admit(self, password: str) -> bool:
+        """A changed password ends the session here as everywhere."""
+        return constant_time_compare(self.session_hash, User(password=password).get_session_auth_hash())
+
+
+class SeatAuthentication(SessionAuthentication):
+    """A session without the query for its account: the saving statement reads that together with the rows."""
+
+    def authenticate(self, request: Request) -> tuple[Any, None] | None:
+        session = request._request.session
+        if SESSION_KEY not in session or HASH_SESSION_KEY not in session:
+            return None
+        self.enforce_csrf(request)
+        return SeatCaller(int(session[SESSION_KEY]), str(session[HASH_SESSION_KEY])), None
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

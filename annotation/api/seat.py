@@ -4,17 +4,19 @@ from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.decorators import api_view
+from rest_framework.decorators import api_view, authentication_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotation.api.authentication import SeatAuthentication, SeatCaller, TokenAuthentication
+from annotation.api.parameters import person, whole_number
 from annotation.models import Annotation, Membership, User
 from annotation.permissions import campaign_for
-from annotation.protocol.base import Protocol, get_protocol
-from annotation.services.answers import Answer, Sheet, Timing, save_answers
+from annotation.services.answers import save_answers
 from annotation.services.errors import NotYours
 from annotation.services.screens import next_screens, progress, recent_screens, screen_at
 from annotation.services.seat import postpone
+from annotation.services.sheets import Answer, Sheet, Timing
 
 
 class LabelField(serializers.Field[str, Any, str, Any]):
@@ -83,29 +85,15 @@ class SavedSerializer(serializers.Serializer[Any]):
     next = NextSerializer()
 
 
-def _whole_number(request: Request, name: str, default: int | None) -> int | None:
-    raw = request.query_params.get(name)
-    if raw is None:
-        return default
-    if not raw.isascii() or not raw.isdigit():
-        raise serializers.ValidationError({name: "This is a whole number."})
-    return int(raw)
-
-
-def _expert(request: Request) -> User:
-    assert isinstance(request.user, User)
-    return request.user
-
-
 @extend_schema(
     parameters=[OpenApiParameter("count", int), OpenApiParameter("after", int)], responses=NextSerializer
 )
 @api_view(["GET"])
 def next_units(request: Request, slug: str) -> Response:
     """The screens to judge next."""
-    user = _expert(request)
+    user = person(request)
     campaign = campaign_for(user, slug, Membership.Role.EXPERT)
-    count, after = _whole_number(request, "count", 1) or 1, _whole_number(request, "after", None)
+    count, after = whole_number(request, "count", 1) or 1, whole_number(request, "after", None)
     return Response(
         {
             "units": next_screens(campaign, expert_id=user.pk, count=count, after=after),
@@ -118,7 +106,7 @@ def next_units(request: Request, slug: str) -> Response:
 @api_view(["GET"])
 def screen(request: Request, slug: str, position: int) -> Response:
     """One of one's own screens, answered or not."""
-    user = _expert(request)
+    user = person(request)
     campaign = campaign_for(user, slug, Membership.Role.EXPERT)
     found = screen_at(campaign, expert_id=user.pk, position=position)
     if found is None:
@@ -130,32 +118,37 @@ def screen(request: Request, slug: str, position: int) -> Response:
 @api_view(["GET"])
 def recent(request: Request, slug: str) -> Response:
     """The screens one answered last."""
-    user = _expert(request)
+    user = person(request)
     campaign = campaign_for(user, slug, Membership.Role.EXPERT)
-    count = min(_whole_number(request, "count", 50) or 50, 200)
+    count = min(whole_number(request, "count", 50) or 50, 200)
     return Response({"units": recent_screens(campaign, expert_id=user.pk, count=count), "progress": None})
 
 
 @extend_schema(request=SheetSerializer, responses=SavedSerializer)
 @api_view(["POST"])
+@authentication_classes([TokenAuthentication, SeatAuthentication])
 def answers(request: Request, slug: str, unit: int) -> Response:
     """Save the answers to one screen, all or nothing; the same key and body again get the same reply."""
-    user = _expert(request)
-    campaign = campaign_for(user, slug, Membership.Role.EXPERT)
     body = SheetSerializer(data=request.data)
     body.is_valid(raise_exception=True)
     given = body.validated_data
-    sheet = sheet_of(unit, given, protocol=get_protocol(campaign.protocol))
-    saved = save_answers(sheet, campaign_id=campaign.pk, expert_id=user.pk, source=_source(request))
-    units = (
-        next_screens(campaign, expert_id=user.pk, count=given["count"], after=given.get("after"))
-        if given["count"]
-        else []
+    caller: User | SeatCaller = request.user  # type: ignore[assignment]
+    by_session = isinstance(caller, SeatCaller)
+    judged = save_answers(
+        sheet_of(unit, given),
+        slug=slug,
+        expert_id=caller.pk,
+        source=Annotation.Source.SEAT if by_session else Annotation.Source.API,
+        after=given.get("after") or 0,
+        count=given["count"],
+        admit=(lambda place: caller.admit(place.password))
+        if isinstance(caller, SeatCaller)
+        else lambda place: True,
     )
     return Response(
         {
-            "saved": [{"assignment": row.assignment, "revision": row.revision} for row in saved],
-            "next": {"units": units, "progress": None},
+            "saved": [{"assignment": row.assignment, "revision": row.revision} for row in judged.saved],
+            "next": {"units": judged.screens, "progress": None},
         }
     )
 
@@ -164,7 +157,7 @@ def answers(request: Request, slug: str, unit: int) -> Response:
 @api_view(["POST"])
 def later(request: Request, slug: str, unit: int) -> Response:
     """Put a screen at the end of one's own part."""
-    user = _expert(request)
+    user = person(request)
     campaign = campaign_for(user, slug, Membership.Role.EXPERT)
     body = LaterSerializer(data=request.data)
     body.is_valid(raise_exception=True)
@@ -174,16 +167,8 @@ def later(request: Request, slug: str, unit: int) -> Response:
     return Response({"queue": queue})
 
 
-def _source(request: Request) -> str:
-    return (
-        Annotation.Source.API
-        if request.auth or "Authorization" in request.headers
-        else Annotation.Source.SEAT
-    )
-
-
-def sheet_of(unit: int, given: dict[str, Any], *, protocol: Protocol) -> Sheet:
-    """The request's body as the service takes it; labels in any accepted spelling become label codes."""
+def sheet_of(unit: int, given: dict[str, Any]) -> Sheet:
+    """The request's body as the service takes it."""
     return Sheet(
         unit=unit,
         client_key=given["client_key"],
@@ -191,7 +176,7 @@ def sheet_of(unit: int, given: dict[str, Any], *, protocol: Protocol) -> Sheet:
             Answer(
                 assignment=row["assignment"],
                 revision=row["revision"],
-                label="" if row.get("label") in (None, "") else protocol.parse_label(row["label"]),
+                label=row.get("label") or "",
                 cannot_judge=row.get("cannot_judge") or "",
                 problem=row.get("problem") or "",
                 detail=row.get("detail") or "",

@@ -1,15 +1,28 @@
-"""Addresses for programs, under /api/v1/campaigns/<slug>/."""
+"""Addresses for programs, under /api/v1/."""
 
-from django.urls import path
+from django.urls import URLPattern, URLResolver, include, path
 
-from annotation.api import seat
+from annotation.api import campaigns, seat
 
-seat_urls = [
+Urls = list[URLPattern | URLResolver]
+
+# campaigns/<slug>/
+seat_urls: Urls = [
     path("next/", seat.next_units, name="api_next"),
     path("recent/", seat.recent, name="api_recent"),
     path("screens/<int:position>/", seat.screen, name="api_screen"),
     path("units/<int:unit>/answers/", seat.answers, name="api_answers"),
     path("units/<int:unit>/later/", seat.later, name="api_later"),
 ]
+campaign_urls: Urls = [
+    path("", campaigns.campaign, name="api_campaign"),
+    path("items/", campaigns.items, name="api_items"),
+    path("labels/", campaigns.labels, name="api_labels"),
+    path("annotations/", campaigns.annotations, name="api_annotations"),
+    *seat_urls,
+]
 
-campaign_urls = [*seat_urls]
+urlpatterns: Urls = [
+    path("campaigns/", campaigns.campaigns, name="api_campaigns"),
+    path("campaigns/<slug:slug>/", include(campaign_urls)),
+]

@@ -1,205 +1,105 @@
 """Saving an expert's answers: the hot path.
 
-One screen is saved by one request, all or nothing. The numbered steps below are the whole protocol between
-the seat and the database; nothing counts, nothing writes a session, nothing depends on the campaign's size.
+One screen is saved by one request, all or nothing, and answered with what comes next. Nothing counts, nothing
+writes a session, nothing depends on the campaign's size:
 
-1. Read the assignments named, with their round: they must be this expert's, of this unit, in an open round.
-2. UPDATE … WHERE revision = expected: the compare-and-set. Fewer rows than answers means that somebody was
-   faster (another tab, another machine, this very request sent twice), or that the part was handed in.
-3. INSERT one annotation per answer, under the client key.
-4. If step 2 fell short, the transaction is undone and the reason is looked up: the same key and body were
-   stored before (the same reply again), the key was used for another body, or the answer is stale.
+1. Read where the sheet's rows stand: they must be this expert's, of one unit and round (`answers_sql.read`).
+2. Compare-and-set of the rows on the revision the expert saw, and one annotation per answer under the client
+   key (`answers_sql.write_and_read_next`). Fewer rows than answers means that somebody was faster (another tab,
+   another machine, this very request sent twice), or that the part was handed in: nothing is stored.
+3. Only then is the reason looked up: the same key and body were stored before (the same reply again), the key
+   was used for another body, or the answer is stale.
 """
 
-import hashlib
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
-from uuid import UUID
-
-from django.db import IntegrityError, transaction
-from django.db.models import Case, CharField, Exists, F, OuterRef, Q, Value, When
-from django.utils import timezone
 
 from annotation.models import Annotation, Assignment, HandIn, Round
-from annotation.protocol.base import get_protocol
+from annotation.protocol.base import Protocol, get_protocol
 from annotation.protocol.errors import ProtocolError
+from annotation.services import answers_sql
+from annotation.services.answers_sql import FellShort, NotFound, Place
 from annotation.services.errors import KeyReused, NotYours, Refused, Stale
+from annotation.services.screens import MAX_SCREENS, screens_of
+from annotation.services.sheets import Answer, Saved, Sheet
 
 NOTE_LIMIT = 500  # code points, counted alike in the browser
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """One row's answer: a label code, or the cause why it cannot be judged."""
-
-    assignment: int
-    revision: int  # the revision the expert saw; 0 for a first answer
-    label: str = ""
-    cannot_judge: str = ""
-    problem: str = ""
-    detail: str = ""
-    reasons: tuple[str, ...] = ()
-    atoms: tuple[int, ...] = ()
-    note: str = ""
-    unsure: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timing:
-    """How long the screen was before the expert, from paint to answer, and where in their session it stood."""
-
-    seconds: float | None = None
-    visible_seconds: float | None = None
-    active_seconds: float | None = None
-    session: str = ""
-    session_position: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sheet:
-    """The answers to one screen, sent together under one client key."""
-
-    unit: int
-    client_key: UUID
-    answers: tuple[Answer, ...]
-    timing: Timing = field(default_factory=Timing)
-    reference_seen: bool | None = None
-
-    @property
-    def digest(self) -> str:
-        """The same for the same answers, however often they are sent; times do not count."""
-        body = {"unit": self.unit, "answers": [asdict(answer) for answer in self.answers]}
-        return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-
-
 @dataclass(frozen=True)
-class Saved:
-    """An acknowledged answer: this assignment now stands at this revision."""
+class Judged:
+    """What was acknowledged, and the screens that come next."""
 
-    assignment: int
-    revision: int
+    saved: list[Saved]
+    screens: list[dict[str, Any]]
 
 
 def save_answers(
-    sheet: Sheet, *, campaign_id: int, expert_id: int, source: str = Annotation.Source.SEAT
-) -> list[Saved]:
-    """Store one screen's answers, or raise and store nothing.
+    sheet: Sheet,
+    *,
+    slug: str,
+    expert_id: int,
+    source: str = Annotation.Source.SEAT,
+    after: int = 0,
+    count: int = 0,
+    admit: Callable[[Place], bool] = lambda place: True,
+) -> Judged:
+    """Store one screen's answers, or raise and store nothing; then up to `count` screens after a queue number.
 
-    Raises NotYours, KeyReused, Stale, and Refused or ProtocolError for what is wrong with the answers. Sent again with the same key and body, returns
-    what was stored the first time.
+    `admit` looks at the account as it stands in the database, for callers that have not (a session whose
+    password has changed since is not admitted). Raises NotYours, KeyReused, Stale, and Refused or ProtocolError
+    for what is wrong with the answers. Sent again with the same key and body, it returns what was stored first.
     """
+    _check_rows(sheet)
+    try:
+        place = answers_sql.read(sheet, slug=slug, expert=expert_id)
+    except NotFound:
+        raise NotYours("There is no such unit among your work.") from None
+    if not (place.is_active and admit(place)):
+        raise NotYours("There is no such unit among your work.")
+    protocol = get_protocol(place.protocol)
+    sheet = replace(sheet, answers=tuple(checked(answer, protocol=protocol) for answer in sheet.answers))
+    count = min(count, MAX_SCREENS)
+    try:
+        rows = answers_sql.write_and_read_next(
+            sheet, place, expert=expert_id, source=source, after=after, count=count
+        )
+    except FellShort:
+        saved = _explain(sheet, expert_id=expert_id)
+        rows = answers_sql.read_next(round_id=place.round, expert=expert_id, after=after, count=count)
+    else:
+        saved = [Saved(answer.assignment, answer.revision + 1) for answer in sheet.answers]
+    return Judged(saved, screens_of(rows, protocol=place.protocol, reference=place.reference))
+
+
+def _check_rows(sheet: Sheet) -> None:
     if not sheet.answers:
         raise Refused("There is no answer to save.")
-    expected = {answer.assignment: answer for answer in sheet.answers}
-    if len(expected) != len(sheet.answers):
+    if len({answer.assignment for answer in sheet.answers}) != len(sheet.answers):
         raise Refused("The same row is answered twice; send one answer for each row.")
-    try:
-        with transaction.atomic():
-            round_ = _round_of(sheet, campaign_id=campaign_id, expert_id=expert_id)
-            if _compare_and_set(sheet.answers, expert_id=expert_id) != len(sheet.answers):
-                raise _FellShort
-            _append(sheet, round_=round_, source=source)
-    except (_FellShort, IntegrityError):
-        return _explain(sheet, expert_id=expert_id)
-    return [Saved(answer.assignment, answer.revision + 1) for answer in sheet.answers]
 
 
-class _FellShort(Exception):
-    """Fewer rows changed than answers were sent."""
+def checked(answer: Answer, *, protocol: Protocol) -> Answer:
+    """The answer with its label as a label code; a ProtocolError for what is no answer of this protocol.
 
-
-def _round_of(sheet: Sheet, *, campaign_id: int, expert_id: int) -> Round:
-    """The open round all the rows belong to; checks the answers against the campaign's protocol."""
-    rows = list(
-        Assignment.objects.filter(
-            pk__in=[answer.assignment for answer in sheet.answers],
-            expert_id=expert_id,
-            unit_id=sheet.unit,
-            round__campaign_id=campaign_id,
-        ).select_related("round__campaign")
-    )
-    if len(rows) != len(sheet.answers) or len({row.round_id for row in rows}) != 1:
-        raise NotYours("There is no such unit among your work.")
-    round_ = rows[0].round
-    for answer in sheet.answers:
-        check_answer(answer, protocol_name=round_.campaign.protocol)
-    return round_
-
-
-def check_answer(answer: Answer, *, protocol_name: str) -> None:
-    """Refuse what is not an answer of this protocol."""
-    protocol = get_protocol(protocol_name)
+    A triple may carry a problem beside its label; everywhere an answer is a label or a cause, one of the two.
+    """
     if bool(answer.label) == bool(answer.cannot_judge):
         raise ProtocolError("An answer is a label or “cannot judge” with its cause: one of the two.")
-    if answer.label:
-        protocol.answer(answer.label)
     causes = {cause.code for cause in protocol.cannot_judge_causes}
     for cause in (answer.cannot_judge, answer.problem):
         if cause and cause not in causes:
             raise ProtocolError(f"“{cause}” is not a cause; the causes are {', '.join(sorted(causes))}.")
     if len(answer.note) > NOTE_LIMIT:
         raise ProtocolError(f"A note holds at most {NOTE_LIMIT} characters; this one has {len(answer.note)}.")
-
-
-def _compare_and_set(answers: Sequence[Answer], *, expert_id: int) -> int:
-    """Step 2; returns how many rows stood at the revision the expert saw and were changed."""
-    seen = Q()
-    for answer in answers:
-        seen |= Q(pk=answer.assignment, revision=answer.revision)
-    handed_in = HandIn.objects.filter(part=OuterRef("part"), expert=OuterRef("expert"))
-    open_round = Round.objects.filter(pk=OuterRef("round"), state=Round.State.OPEN)
-    return Assignment.objects.filter(
-        seen, ~Exists(handed_in), Exists(open_round), expert_id=expert_id, withdrawn_at__isnull=True
-    ).update(
-        revision=F("revision") + 1,
-        label=_by_row(answers, "label"),
-        cannot_judge=_by_row(answers, "cannot_judge"),
-        answered_at=timezone.now(),
-        postponed_at=None,
-    )
-
-
-def _by_row(answers: Sequence[Answer], name: str) -> Case:
-    whens = [When(pk=answer.assignment, then=Value(getattr(answer, name))) for answer in answers]
-    return Case(*whens, output_field=CharField())
-
-
-def _append(sheet: Sheet, *, round_: Round, source: str) -> None:
-    """Step 3."""
-    digest = sheet.digest
-    now = timezone.now()
-    Annotation.objects.bulk_create(
-        Annotation(
-            assignment_id=answer.assignment,
-            revision=answer.revision + 1,
-            client_key=sheet.client_key,
-            digest=digest,
-            label=answer.label,
-            cannot_judge=answer.cannot_judge,
-            problem=answer.problem,
-            detail=answer.detail,
-            reasons=list(answer.reasons),
-            atoms=list(answer.atoms),
-            note=answer.note,
-            unsure=answer.unsure,
-            seconds=sheet.timing.seconds,
-            visible_seconds=sheet.timing.visible_seconds,
-            active_seconds=sheet.timing.active_seconds,
-            session=sheet.timing.session,
-            session_position=sheet.timing.session_position,
-            reference_seen=sheet.reference_seen,
-            guideline_id=round_.guideline_id,
-            source=source,
-            created_at=now,
-        )
-        for answer in sheet.answers
-    )
+    if "\0" in answer.note:
+        raise ProtocolError("The note holds U+0000, which cannot be stored.")
+    return replace(answer, label=protocol.parse_label(answer.label)) if answer.label else answer
 
 
 def _explain(sheet: Sheet, *, expert_id: int) -> list[Saved]:
-    """Step 4: what was stored under this key before, or why nothing can be stored now."""
+    """Step 3: what was stored under this key before, or why nothing can be stored now."""
     rows = Assignment.objects.filter(
         pk__in=[answer.assignment for answer in sheet.answers], expert_id=expert_id
     ).select_related("round", "part")

@@ -13,6 +13,8 @@ from annotation.services.people import add_member, audit
 
 GUIDELINES = Path(__file__).resolve().parent.parent / "guidelines"
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+MAX_SEED = 2**31 - 1
+MAX_EXPERTS = 100  # per item
 
 
 def create_campaign(
@@ -31,8 +33,9 @@ def create_campaign(
         raise Refused(
             f"“{slug}” cannot be an address: use small letters, digits and single hyphens, at most 80 characters."
         )
-    if k < 1:
-        raise Refused(f"At least one expert judges each item; {k} was asked for.")
+    if not 1 <= k <= MAX_EXPERTS:
+        raise Refused(f"Each item is judged by 1 to {MAX_EXPERTS} experts; {k} were asked for.")
+    check_seed(seed or 0)
     try:
         with transaction.atomic():
             campaign = Campaign.objects.create(
@@ -40,7 +43,7 @@ def create_campaign(
                 title=title.strip() or slug,
                 protocol=protocol,
                 annotators_per_item=k,
-                seed=secrets.randbelow(2**31) if seed is None else seed,
+                seed=secrets.randbelow(MAX_SEED) if seed is None else seed,
                 created_by=by,
             )
             guideline = Guideline.objects.create(
@@ -56,6 +59,12 @@ def create_campaign(
     except IntegrityError:
         raise Refused(f"There is a campaign at “{slug}” already; choose another address.") from None
     return campaign
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that cannot be stored beside what was drawn with it."""
+    if not 0 <= seed <= MAX_SEED:
+        raise Refused(f"A seed is a whole number from 0 to {MAX_SEED:,}; {seed} was given.")
 
 
 def _default_guideline(protocol: str, language: str) -> str:

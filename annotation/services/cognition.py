@@ -1,15 +1,15 @@
 """Storing a CoGnition test set: its items, then the verdicts that stand beside the translations."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from annotation.formats.cognition import CognitionFiles
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows
-from annotation.models import Campaign, Context, User
+from annotation.models import Campaign, User
 from annotation.services.imports import Report, store
 from annotation.services.item_files import sha256_of
 from annotation.services.judgements import JudgementReport, import_judgements
@@ -45,36 +45,48 @@ class CognitionReport:
         return document
 
 
+class _VerdictsRefused(Exception):
+    """Undoes the import of the items; the report of the verdicts says why."""
+
+
 def store_cognition(
     campaign: Campaign,
     files: CognitionFiles,
     *,
     paths: Mapping[str, Path],
     annotator: str,
+    on_conflict: Literal["refuse", "keep"] = "refuse",
     by: User | None = None,
 ) -> CognitionReport:
-    """Store items and verdicts; verdicts that contradict stored ones are found before anything is stored."""
+    """Store items and verdicts, all or none.
+
+    A second system on the same test set brings the test set's sources again, and where the first system's
+    workbook holds another one, that is a conflict. With `keep` such a row is left out, and its verdict with it.
+    """
     rows = _file_rows(files)
-    known = _judgement_rows(files, annotator, only=_known_keys(campaign))
-    if known.rows:
-        tried = import_judgements(campaign, known, by=by, dry_run=True)
-        if not tried.ok:
-            items = replace(_nothing(rows), unchanged=len(known.rows))
-            return CognitionReport(files, items, tried)
-    items = store(campaign, rows, sha256=_fingerprint(paths), by=by)
-    judged = _judgement_rows(files, annotator)
-    if not items.stored or not judged.rows:
-        return CognitionReport(files, items, None)
-    return CognitionReport(files, items, import_judgements(campaign, judged, by=by))
+    verdicts: JudgementReport | None = None
+
+    def judge(conflicts: Sequence[Mapping[str, Any]]) -> None:
+        nonlocal verdicts
+        left_out = {conflict["line"] for conflict in conflicts if conflict["field"] != "reference"}
+        judged = _judgement_rows(files, annotator, left_out=left_out)
+        if not judged.rows:
+            return
+        verdicts = import_judgements(campaign, judged, by=by)
+        if not verdicts.ok:
+            raise _VerdictsRefused
+
+    try:
+        items = store(
+            campaign, rows, sha256=_fingerprint(paths), on_conflict=on_conflict, by=by, together_with=judge
+        )
+    except _VerdictsRefused:
+        return CognitionReport(files, _nothing(rows), verdicts)
+    return CognitionReport(files, items, verdicts)
 
 
 def _fingerprint(paths: Mapping[str, Path]) -> str:
     return hashlib.sha256("".join(sha256_of(paths[name]) for name in sorted(paths)).encode()).hexdigest()
-
-
-def _known_keys(campaign: Campaign) -> set[str]:
-    published = Context.objects.filter(unit__campaign=campaign, batch__published_at__isnull=False)
-    return set(published.values_list("key_folded", flat=True))
 
 
 def _file_rows(files: CognitionFiles) -> FileRows[Any]:
@@ -92,9 +104,7 @@ def _file_rows(files: CognitionFiles) -> FileRows[Any]:
     )
 
 
-def _judgement_rows(
-    files: CognitionFiles, annotator: str, *, only: set[str] | None = None
-) -> FileRows[JudgementRow]:
+def _judgement_rows(files: CognitionFiles, annotator: str, *, left_out: Set[int]) -> FileRows[JudgementRow]:
     judged = tuple(
         JudgementRow(
             line=row.line,
@@ -110,7 +120,7 @@ def _judgement_rows(
             run=row.run or "",
         )
         for number, (row, label) in enumerate(zip(files.rows, files.labels, strict=True), start=1)
-        if label is not None and (only is None or row.key.folded in only)
+        if label is not None and row.line not in left_out
     )
     return replace(_file_rows(files), rows=judged, n_rows=len(judged), errors=(), warnings=())
 

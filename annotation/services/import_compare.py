@@ -3,10 +3,10 @@
 Cost: three queries over the campaign's items, whatever the file.
 """
 
+import dataclasses
 import hashlib
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +40,6 @@ class Comparison:
     new: Sequence[Row]
     unchanged: int
     conflicts: Sequence[Conflict]
-    warnings: Sequence[tuple[int, str, str]] = ()  # line, column, message
 
 
 def text_digest(translation: str) -> str:
@@ -62,9 +61,9 @@ def compare(campaign: Campaign, rows: Sequence[Row]) -> Comparison:
 def _compare_compounds(campaign: Campaign, rows: Iterable[CompoundRow]) -> Comparison:
     contexts = {
         stored["key_folded"]: stored
-        for stored in Context.objects.filter(unit__campaign=campaign, batch__published_at__isnull=False).values(
-            "pk", "key_folded", "number", "source", "reference", "unit__key", "unit__compound"
-        )
+        for stored in Context.objects.filter(
+            unit__campaign=campaign, batch__published_at__isnull=False
+        ).values("pk", "key_folded", "number", "source", "reference", "unit__key", "unit__compound")
     }
     outputs = {
         (context, system, run): translation
@@ -85,7 +84,8 @@ def _compare_compounds(campaign: Campaign, rows: Iterable[CompoundRow]) -> Compa
         if translation is not None and translation != row.translation:
             found.append(Conflict(row.line, row.key.given, "translation", translation, row.translation, row))
         conflicts += found
-        if translation is None and not found:
+        # Another reference does not make the system's output another one: kept or replaced, the output is new.
+        if translation is None and all(conflict.field == "reference" for conflict in found):
             new.append(row)
         unchanged += translation is not None and not found
     return Comparison(new, unchanged, conflicts)
@@ -114,8 +114,9 @@ _TRIPLE_FIELDS = {
 def _compare_triples(campaign: Campaign, rows: Iterable[TripleRow]) -> Comparison:
     items: dict[str, dict[str, Any]] = {
         stored["key_folded"]: stored | {"label": stored["imported_label"]}
-        for stored in Item.objects.active()
+        for stored in Item.objects.published()  # a withdrawn item is there, and is not new
         .filter(campaign=campaign)
+        .exclude(retired_why=Item.Retired.REPLACED)
         .values("key_folded", "head", "relation", "tail", "item_class", "split", "imported_label")
     }
     new: list[TripleRow] = []

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from annotation.formats.compounds import CompoundRow
 from annotation.formats.triples import TripleRow
-from annotation.models import Assignment, Context, ImportBatch, Item, Output
+from annotation.models import Assignment, Context, HandIn, ImportBatch, Item, Output
 from annotation.protocol.compound import locate
 from annotation.services.errors import Refused
 from annotation.services.import_compare import Conflict, text_digest
@@ -47,7 +47,7 @@ def _replace_compound(batch: ImportBatch, row: CompoundRow, fields: set[str]) ->
     context = Context.objects.get(unit__campaign=batch.campaign, key_folded=row.key.folded)
     if row.reference is not None and "reference" in fields:
         Context.objects.filter(pk=context.pk).update(reference=row.reference)
-    if "source" in fields:
+    if "source" in fields and context.source != row.source:  # another row of the file may have changed it
         _replace_source(batch, context, row)
     if "translation" in fields:
         output = Output.objects.select_related("item").get(
@@ -82,10 +82,12 @@ def _replace_output(batch: ImportBatch, output: Output, translation: str) -> Non
     Output.objects.filter(pk=output.pk).update(item=same, translation=translation)
     if not Output.objects.filter(item=old).exists() and old.retired_at is None:
         _retire(old)
+        Assignment.objects.filter(item=old).update(withdrawn_at=old.retired_at)
 
 
 def _replace_triple(batch: ImportBatch, row: TripleRow, fields: set[str]) -> None:
-    item = Item.objects.active().get(campaign=batch.campaign, key_folded=row.key.folded)
+    stored = Item.objects.published().exclude(retired_why=Item.Retired.REPLACED)
+    item = stored.get(campaign=batch.campaign, key_folded=row.key.folded)
     changes: dict[str, Any] = {
         _DESCRIPTIVE[name]: getattr(row, "item_class" if name == "class" else name)
         for name in fields & _DESCRIPTIVE.keys()
@@ -129,8 +131,9 @@ def _copy(batch: ImportBatch, item: Item, *, position: int, **texts: str) -> Ite
 
 def _ask_again(old: Item, new: Item) -> None:
     """Open assignments move to the new text; who has answered the old one is asked for the new one as well."""
-    Assignment.objects.filter(item=old, answered_at__isnull=True).update(item=new)
-    for answered in Assignment.objects.filter(item=old, part__isnull=False, withdrawn_at__isnull=True):
+    current = Assignment.objects.filter(withdrawn_at__isnull=True)
+    current.filter(item=old, answered_at__isnull=True).update(item=new)
+    for answered in current.filter(item=old, part__isnull=False):
         mine = Assignment.objects.filter(round=answered.round, expert=answered.expert)
         last = mine.aggregate(position=Max("position"))["position"]
         end_of_part = mine.filter(part=answered.part).aggregate(queue=Max("queue"))["queue"]
@@ -144,3 +147,5 @@ def _ask_again(old: Item, new: Item) -> None:
             position=last + 1,
             queue=end_of_part + 1,
         )
+        HandIn.objects.filter(part=answered.part, expert=answered.expert).delete()  # there is work in it again
+    current.filter(item=old).update(withdrawn_at=old.retired_at)

@@ -8,9 +8,10 @@
 A killed import leaves an unpublished batch, whose lease lapses; the next import of the campaign sweeps it away.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
+from functools import cache
 from typing import Any, Literal
 
 from django.db import IntegrityError, transaction
@@ -18,10 +19,11 @@ from django.db.models import Model
 from django.utils import timezone
 
 from annotation.formats.errors import RowIssue
-from annotation.formats.rows import FileRows
-from annotation.models import Campaign, Context, ImportBatch, Item, Output, Unit, User
+from annotation.formats.rows import FileRows, in_line_order
+from annotation.formats.triples import TripleRow
+from annotation.models import Campaign, Context, ImportBatch, Item, Output, System, Unit, User
 from annotation.services.errors import Refused
-from annotation.services.import_compare import Comparison, compare
+from annotation.services.import_compare import Comparison, Row, compare
 from annotation.services.import_replace import replace_texts
 from annotation.services.import_store import Progress, store_rows
 from annotation.services.people import audit
@@ -70,6 +72,7 @@ class Report:
 
 def preview(campaign: Campaign, file: FileRows[Any]) -> Report:
     """What storing the file would do; writes nothing."""
+    file = _checked(file)
     return _report(file, compare(campaign, file.rows))
 
 
@@ -81,8 +84,14 @@ def store(
     by: User | None = None,
     on_conflict: OnConflict = "refuse",
     progress: Progress = lambda done, total: None,
+    together_with: Callable[[Sequence[Mapping[str, Any]]], None] = lambda conflicts: None,
 ) -> Report:
-    """Store the file's new rows, all or none; returns what was done, or what stands in the way."""
+    """Store the file's new rows, all or none; returns what was done, or what stands in the way.
+
+    `together_with` gets the conflicts, and runs in the transaction that publishes the rows: what it raises undoes
+    the import.
+    """
+    file = _checked(file)
     if file.errors:
         return preview(campaign, file)
     batch = _claim(campaign, file.name, sha256=sha256, by=by)
@@ -91,13 +100,43 @@ def store(
         report = _report(file, comparison)
         if comparison.conflicts and on_conflict == "refuse":
             _discard(batch)
-            return report
+            return replace(report, added=0)
         units, items = store_rows(batch, comparison.new, progress=_renewing(batch, progress))
         report = replace(report, units=units, items=items, stored=True)
-        return _publish(batch, report, comparison, on_conflict=on_conflict, by=by)
+        with transaction.atomic():
+            report = _publish(batch, report, file.rows if on_conflict == "replace" else (), by=by)
+            together_with(report.conflicts)
+        return report
     except BaseException:
         _discard(batch)
         raise
+
+
+def _checked(file: FileRows[Any]) -> FileRows[Any]:
+    """The file with an error for every text that is longer than its column in the database."""
+    found = [
+        RowIssue(row.line, column, f"The text has {len(text):,} characters; at most {limit:,} can be stored.")
+        for row in file.rows
+        for column, limit, text in _bounded_texts(row)
+        if text is not None and len(text) > limit
+    ]
+    return replace(file, errors=in_line_order([*file.errors, *found])) if found else file
+
+
+def _bounded_texts(row: Row) -> Iterator[tuple[str, int, str | None]]:
+    if isinstance(row, TripleRow):
+        yield "triple_id", _limit(Item, "key"), row.triple_id
+        yield "class", _limit(Item, "item_class"), row.item_class
+        return
+    yield "item_id", _limit(Context, "key"), row.item_id
+    yield "pattern", _limit(Unit, "pattern"), row.pattern
+    yield "system", _limit(System, "name"), row.system
+    yield "run", _limit(Output, "run"), row.run
+
+
+@cache
+def _limit(model: type[Model], name: str) -> int:
+    return int(model._meta.get_field(name).max_length or 0)
 
 
 def _report(file: FileRows[Any], comparison: Comparison) -> Report:
@@ -124,9 +163,10 @@ def _claim(campaign: Campaign, name: str, *, sha256: str, by: User | None) -> Im
     ):
         _discard(left_behind)
     try:
-        return ImportBatch.objects.create(
-            campaign=campaign, file_name=name[:255], sha256=sha256, created_by=by, lease_until=now + LEASE
-        )
+        with transaction.atomic():
+            return ImportBatch.objects.create(
+                campaign=campaign, file_name=name[:255], sha256=sha256, created_by=by, lease_until=now + LEASE
+            )
     except IntegrityError:
         raise Refused("Another import into this campaign is under way; wait until it is done.") from None
 
@@ -143,26 +183,45 @@ def _renewing(batch: ImportBatch, progress: Progress) -> Progress:
     return renew
 
 
-def _publish(
-    batch: ImportBatch, report: Report, comparison: Comparison, *, on_conflict: OnConflict, by: User | None
-) -> Report:
-    """One update makes the rows exist. A batch that brought nothing is not kept."""
-    with transaction.atomic():
-        # Written first, so that this waits its turn before it reads what it replaces.
-        published = ImportBatch.objects.filter(pk=batch.pk, published_at__isnull=True).update(
-            published_at=timezone.now()
-        )
-        if not published:
-            raise Refused("This import took so long without a sign of life that another one has replaced it.")
-        if on_conflict == "replace":
-            report = replace(report, replaced=replace_texts(batch, comparison.conflicts))
-        stored = {"items": report.items, "units": report.units, "rows": report.rows, "replaced": report.replaced}
-        ImportBatch.objects.filter(pk=batch.pk).update(report=stored)
-        if not report.added and not report.replaced:
-            batch.delete()
-        else:
-            audit(batch.campaign, by, "items imported", {"file": batch.file_name, "sha256": batch.sha256, **stored})
+def _publish(batch: ImportBatch, report: Report, replacing: Sequence[Row], *, by: User | None) -> Report:
+    """One update makes the rows exist. A batch that brought nothing is not kept.
+
+    Where the rows `replacing` disagree with what is stored, their texts are taken.
+    """
+    # Written first, so that this waits its turn before it reads what it replaces.
+    published = ImportBatch.objects.filter(pk=batch.pk, published_at__isnull=True).update(
+        published_at=timezone.now()
+    )
+    if not published:
+        raise Refused("This import took so long without a sign of life that another one has replaced it.")
+    report = _with_replaced_texts(batch, report, replacing)
+    stored = {
+        "items": report.items,
+        "units": report.units,
+        "rows": report.rows,
+        "replaced": report.replaced,
+    }
+    if not report.added and not report.replaced:
+        ImportBatch.objects.filter(pk=batch.pk).delete()
+        return report
+    ImportBatch.objects.filter(pk=batch.pk).update(report=stored)
+    audit(
+        batch.campaign, by, "items imported", {"file": batch.file_name, "sha256": batch.sha256, **stored}
+    )
     return report
+
+
+def _with_replaced_texts(batch: ImportBatch, report: Report, rows: Sequence[Row]) -> Report:
+    """What was in the way of further outputs is out of it once the texts are those of the file."""
+    conflicts = compare(batch.campaign, rows).conflicts if rows else ()
+    if not conflicts:
+        return report
+    replaced = replace_texts(batch, conflicts)
+    late = compare(batch.campaign, rows).new
+    store_rows(batch, late, progress=lambda done, total: None)
+    return replace(
+        report, replaced=replaced, added=report.added + len(late), items=Item.objects.filter(batch=batch).count()
+    )
 
 
 def _discard(batch: ImportBatch) -> None:

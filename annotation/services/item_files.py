@@ -21,7 +21,12 @@ class ItemFile:
 
 
 def read_item_file(
-    campaign: Campaign, path: Path, *, name: str | None = None, system: str | None = None, run: str | None = None
+    campaign: Campaign,
+    path: Path,
+    *,
+    name: str | None = None,
+    system: str | None = None,
+    run: str | None = None,
 ) -> ItemFile:
     """The rows of a file and everything that is wrong with them; FormatError where it cannot be read at all."""
     table = read_table(path, name=name or path.name)

@@ -47,7 +47,7 @@ class LeaseLost(Exception):
 
 # Kinds --------------------------------------------------------------------------------------------------------
 
-_task_names = {"finalize": "annotation.finalize"}
+_task_names = {"finalize": "annotation.finalize", "import_items": "annotation.import_items"}
 
 
 def register(kind: str, task_name: str) -> None:

@@ -21,7 +21,7 @@ from annotation.formats.rows import FileRows
 from annotation.models import Annotation, Assignment, Campaign, Item, Membership, Output, Round, User
 from annotation.protocol.text import fold_key, fold_name
 from annotation.services.errors import Refused
-from annotation.services.people import add_member, audit
+from annotation.services.people import NAME_LENGTH, add_member, audit
 
 CHUNK = 2000
 RELEASED = "released"  # the account of judgements whose author a file does not name
@@ -46,6 +46,7 @@ class JudgementReport:
     unchanged: int = 0
     conflicts: list[dict[str, Any]] = field(default_factory=list)
     errors: list[RowIssue] = field(default_factory=list)
+    warnings: list[RowIssue] = field(default_factory=list)
     annotators: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -63,7 +64,7 @@ class JudgementReport:
             "annotators": self.annotators,
             "conflicts": self.conflicts,
             "errors": [_issue(issue) for issue in (*self.file.errors, *self.errors)],
-            "warnings": [_issue(issue) for issue in self.file.warnings],
+            "warnings": [_issue(issue) for issue in (*self.file.warnings, *self.warnings)],
         }
 
     @property
@@ -115,13 +116,18 @@ def _matched(
 ) -> list[Judged]:
     """Each row's item; what cannot be matched is reported with its line."""
     index = _Index(campaign)
-    if by_position and len(index.by_position) != file.n_rows:
+    n_items = len(index.by_position) + len(index.withdrawn)
+    if by_position and n_items != file.n_rows:
         raise Refused(
-            f"The file has {file.n_rows} rows and the campaign {len(index.by_position)} items: rows can only be "
-            "matched by position where the numbers are equal."
+            f"The file has {file.n_rows} rows and the campaign {n_items} items: rows can only be matched by "
+            "position where the numbers are equal."
         )
     found: dict[tuple[int, str], list[JudgementRow]] = defaultdict(list)
     for row in file.rows:
+        if by_position and row.number in index.withdrawn:
+            message = f"The item at position {row.number} was withdrawn; its row was skipped."
+            report.warnings.append(RowIssue(row.line, None, message))
+            continue
         item = index.at(row) if by_position else index.find(row)
         if isinstance(item, str):
             report.errors.append(RowIssue(row.line, None, item))
@@ -139,6 +145,8 @@ class _Index:
     def __init__(self, campaign: Campaign) -> None:
         self.compound = campaign.protocol == Campaign.Protocol.COMPOUND
         self.by_position: dict[int, int] = {}
+        withdrawn = Item.objects.published().filter(campaign=campaign, retired_why=Item.Retired.WITHDRAWN)
+        self.withdrawn = frozenset(withdrawn.values_list("position", flat=True))
         self.by_key: dict[str, list[int]] = defaultdict(list)
         self.by_text: dict[str, list[int]] = defaultdict(list)
         self.unit_of: dict[int, int] = {}
@@ -164,9 +172,8 @@ class _Index:
             contexts.add(row["context"] or -item)
             self.by_text[self._text_key(row, seen[self._text_key(row, 1)])].append(item)
         if self.compound:
-            for item, system, run in Output.objects.filter(system__campaign=campaign).values_list(
-                "item", "system__name", "run"
-            ):
+            outputs = Output.objects.filter(system__campaign=campaign, batch__published_at__isnull=False)
+            for item, system, run in outputs.values_list("item", "system__name", "run"):
                 self.outputs[item].add((system, run))
 
     def _texts(self, row: dict[str, Any]) -> dict[str, str]:
@@ -217,6 +224,8 @@ def _people(campaign: Campaign, judged: Iterable[Judged], *, by: User | None) ->
         if one.annotator in people:
             continue
         user = User.objects.filter(username_folded=one.annotator).first()
+        if len(one.annotator) > NAME_LENGTH:
+            raise Refused(f"The name “{one.annotator[:40]}…” is longer than {NAME_LENGTH} characters.")
         if user is None:
             user = User.objects.create_user(one.rows[0].annotator.strip(), is_active=False)
         people[one.annotator] = user
@@ -244,7 +253,9 @@ class _Slots:
             assigned[row.item_id, row.expert_id] = row
             if row.withdrawn_at is None:
                 taken[row.item_id].add(row.slot)
-        last = round_.assignments.values("expert").annotate(last=Max("position")).values_list("expert", "last")
+        last = (
+            round_.assignments.values("expert").annotate(last=Max("position")).values_list("expert", "last")
+        )
         return cls(assigned, taken, defaultdict(int, dict(last)))
 
 
@@ -282,14 +293,22 @@ def _take_slot(
 ) -> Assignment | None:
     free = next((slot for slot in range(1, round_.k + 1) if slot not in slots.taken[one.item]), None)
     if free is None:
-        message = f"This item has its {round_.k} expert(s) already; a judgement by {expert.username} has no place."
+        message = (
+            f"This item has its {round_.k} expert(s) already; a judgement by {expert.username} has no place."
+        )
         report.errors.append(RowIssue(one.rows[0].line, "annotator", message))
         return None
     slots.taken[one.item].add(free)
     slots.last[expert.pk] += 1
     place = slots.last[expert.pk]
     return Assignment(
-        round=round_, unit_id=one.unit, item_id=one.item, expert=expert, slot=free, position=place, queue=place
+        round=round_,
+        unit_id=one.unit,
+        item_id=one.item,
+        expert=expert,
+        slot=free,
+        position=place,
+        queue=place,
     )
 
 

@@ -4,13 +4,14 @@ Never another's answer, a label, a class, a split, a score, a system or a mark o
 the screens whatever the campaign's size, two more (counted over an index) where progress is asked for.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Max, Q
+from django.db.models import Count, F, FilteredRelation, Max, Q
 
-from annotation.models import Annotation, Assignment, Campaign, Round
+from annotation.models import Assignment, Campaign, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.display import joined_translation
 
@@ -100,74 +101,121 @@ def _work(campaign: Campaign, *, expert_id: int) -> Any:
     )
 
 
+class ScreenRow(NamedTuple):
+    """One row of a screen as it is read; `answers_sql.SCREEN_COLUMNS` names the same columns in the same order."""
+
+    assignment: int
+    revision: int
+    position: int
+    queue: int
+    postponed: bool
+    part: int
+    unit: int
+    compound: str
+    compound_atoms: Any
+    translation: str
+    head: str
+    relation: str
+    tail: str
+    source: str | None
+    start: int | None
+    end: int | None
+    reference: str | None
+    source_differs: bool | None
+    label: str | None  # from here on the expert's own stored answer; None where there is none
+    cannot_judge: str | None
+    problem: str | None
+    detail: str | None
+    reasons: Any
+    atoms: Any
+    note: str | None
+    unsure: bool | None
+
+
+_PATHS = (
+    "pk", "revision", "position", "queue", "postponed_at", "part__index", "unit", "unit__compound", "unit__atoms",
+    "item__translation", "item__head", "item__relation", "item__tail", "item__context__source",
+    "item__context__start", "item__context__end", "item__context__reference", "item__context__source_differs",
+    "current__label", "current__cannot_judge", "current__problem", "current__detail", "current__reasons",
+    "current__atoms", "current__note", "current__unsure",
+)  # fmt: skip
+
+
 def screens(rows: Any, *, campaign: Campaign) -> list[dict[str, Any]]:
-    """Assignments as screens: one for each position, in the order of positions."""
-    ordered = list(rows.select_related("unit", "item", "item__context", "part").order_by("position", "row"))
-    answers = _current_answers(ordered, campaign=campaign)
+    """Assignments as screens: one for each position, in the order of positions. One query."""
+    current = FilteredRelation("annotations", condition=Q(annotations__revision=F("revision")))
+    found = rows.annotate(current=current).order_by("position", "row").values_list(*_PATHS)
+    return screens_of(found, protocol=campaign.protocol, reference=campaign.reference)
+
+
+def screens_of(rows: Iterable[Sequence[Any]], *, protocol: str, reference: str) -> list[dict[str, Any]]:
+    """Rows as they were read, as screens; rows of one position stand together."""
+    named = (ScreenRow(*row) for row in rows)
     return [
-        _screen(list(group), campaign=campaign, answers=answers)
-        for _position, group in groupby(ordered, key=lambda row: row.position)
+        _screen(list(group), protocol=protocol, reference=reference)
+        for _position, group in groupby(named, key=lambda row: row.position)
     ]
 
 
-def _current_answers(rows: Iterable[Assignment], *, campaign: Campaign) -> dict[int, dict[str, Any]]:
-    """The expert's own stored answers to these rows, by assignment."""
-    answered = [row.pk for row in rows if row.answered_at]
-    if not answered:
-        return {}
-    protocol = get_protocol(campaign.protocol)
-    current = Annotation.objects.filter(assignment__in=answered, revision=F("assignment__revision"))
-    return {
-        annotation.assignment_id: {
-            "label": protocol.answer(annotation.label).key if annotation.label else None,
-            "cannot_judge": annotation.cannot_judge or None,
-            "problem": annotation.problem or None,
-            "detail": annotation.detail or None,
-            "reasons": annotation.reasons,
-            "atoms": annotation.atoms,
-            "note": annotation.note,
-            "flag": annotation.unsure,
-        }
-        for annotation in current
-    }
-
-
-def _screen(
-    rows: list[Assignment], *, campaign: Campaign, answers: dict[int, dict[str, Any]]
-) -> dict[str, Any]:
+def _screen(rows: list[ScreenRow], *, protocol: str, reference: str) -> dict[str, Any]:
     first = rows[0]
     screen: dict[str, Any] = {
-        "id": first.unit_id,
-        "protocol": campaign.protocol,
+        "id": first.unit,
+        "protocol": protocol,
         "position": first.position,
         "queue": first.queue,
-        "part": first.part.index if first.part else None,
-        "postponed": first.postponed_at is not None,
+        "part": first.part,
+        "postponed": bool(first.postponed),
     }
-    if campaign.protocol == Campaign.Protocol.COMPOUND:
-        screen |= {"compound": first.unit.compound, "atoms": [atom[:2] for atom in first.unit.atoms]}
-        contents = [_compound_row(row, campaign=campaign) for row in rows]
-    else:
-        contents = [_triple_row(row) for row in rows]
+    compound = protocol == Campaign.Protocol.COMPOUND
+    if compound:
+        screen |= {
+            "compound": first.compound,
+            "atoms": [atom[:2] for atom in _decoded(first.compound_atoms)],
+        }
     screen["rows"] = [
-        {"assignment": row.pk, "revision": row.revision, **content, "answer": answers.get(row.pk)}
-        for row, content in zip(rows, contents, strict=True)
+        {
+            "assignment": row.assignment,
+            "revision": row.revision,
+            **(_compound_row(row, reference=reference) if compound else _triple_row(row)),
+            "answer": _answer(row, protocol=protocol),
+        }
+        for row in rows
     ]
     return screen
 
 
-def _compound_row(row: Assignment, *, campaign: Campaign) -> dict[str, Any]:
-    context = row.item.context
-    assert context is not None  # a compound's items stand in contexts
-    hidden = campaign.reference == Campaign.Reference.HIDDEN or context.source_differs
+def _compound_row(row: ScreenRow, *, reference: str) -> dict[str, Any]:
+    hidden = reference == Campaign.Reference.HIDDEN or row.source_differs
     return {
-        "source": context.source,
-        "span": None if context.start is None else [context.start, context.end],
-        "translation": joined_translation(row.item.translation),
-        "raw": row.item.translation,
-        "reference": None if hidden else context.reference or None,
+        "source": row.source,
+        "span": None if row.start is None else [row.start, row.end],
+        "translation": joined_translation(row.translation),
+        "raw": row.translation,
+        "reference": None if hidden else row.reference or None,
     }
 
 
-def _triple_row(row: Assignment) -> dict[str, Any]:
-    return {"head": row.item.head, "relation": row.item.relation, "tail": row.item.tail}
+def _triple_row(row: ScreenRow) -> dict[str, Any]:
+    return {"head": row.head, "relation": row.relation, "tail": row.tail}
+
+
+def _answer(row: ScreenRow, *, protocol: str) -> dict[str, Any] | None:
+    """The expert's own stored answer to this row."""
+    if row.label is None:
+        return None
+    return {
+        "label": get_protocol(protocol).answer(row.label).key if row.label else None,
+        "cannot_judge": row.cannot_judge or None,
+        "problem": row.problem or None,
+        "detail": row.detail or None,
+        "reasons": _decoded(row.reasons),
+        "atoms": _decoded(row.atoms),
+        "note": row.note,
+        "flag": bool(row.unsure),
+    }
+
+
+def _decoded(value: Any) -> Any:
+    """JSON that a hand-written statement read comes as text."""
+    return json.loads(value) if isinstance(value, str) else value

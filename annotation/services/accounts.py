@@ -1,0 +1,18 @@
+"""Opening an account again that was closed."""
+
+from django.db import transaction
+
+from annotation.models import User
+from annotation.services.errors import Refused
+from annotation.services.people import audit, may_administer
+
+
+def reopen(user: User, by: User) -> None:
+    """Let somebody sign in again with the password they had. Keys and links that ended stay ended."""
+    if not may_administer(by, user):
+        raise Refused(f"Only who manages all campaigns of “{user.username}” may do this.")
+    with transaction.atomic():
+        if not User.objects.filter(pk=user.pk, is_active=False).update(is_active=True):
+            return
+        audit(None, by, "account reopened", {"person": user.username})
+    user.is_active = True

@@ -1,0 +1,27 @@
+"""Giving a part back to the expert who handed it in."""
+
+from django.db import transaction
+
+from annotation.models import Campaign, HandIn, Membership, User
+from annotation.services.errors import NotYours, Refused
+from annotation.services.people import audit
+
+
+def give_back(campaign: Campaign, *, index: int, member: int, by: User) -> Membership:
+    """Open a handed-in part again for its expert; their answers stay and may be changed. Returns who it was.
+
+    Raises NotYours where there is no such person, Refused where they have not handed it in.
+    """
+    person = campaign.memberships.filter(pk=member, role=Membership.Role.EXPERT).first()
+    if person is None:
+        raise NotYours("There is no such expert in this campaign.")
+    with transaction.atomic():
+        gone, _by_model = HandIn.objects.filter(
+            part__round__campaign=campaign, part__index=index, expert=person.user_id
+        ).delete()
+        if not gone:
+            raise Refused(
+                f"{person.pseudonym} has not handed in part {index}, so there is nothing to give back."
+            )
+        audit(campaign, by, "part given back", {"part": index, "pseudonym": person.pseudonym})
+    return person

@@ -1,0 +1,252 @@
+"""Uploaded files, from the check to the campaign: what they hold, what would change, and storing it.
+
+The check writes nothing. Storing looks at the file and the campaign again, and stores only what was shown.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from annotation.formats.cognition import CognitionFiles, read_cognition
+from annotation.formats.errors import FormatError
+from annotation.formats.judgements import JudgementRow, read_judgements
+from annotation.formats.rows import FileRows
+from annotation.formats.tables import read_table
+from annotation.models import Campaign, ImportBatch, Job, User
+from annotation.services import uploads
+from annotation.services.cognition import store_cognition
+from annotation.services.errors import Refused
+from annotation.services.imports import OnConflict, preview, store
+from annotation.services.item_files import read_item_file
+from annotation.services.judgements import RELEASED, import_judgements
+from annotation.services.uploads import Upload
+
+KIND = "import_items"  # the job
+IN_REQUEST = 2000  # rows; more are stored by the worker
+SHOWN = 500  # of errors, warnings, conflicts, sources that differ; the rest is counted
+LISTS = ("errors", "warnings", "conflicts", "differing_sources")
+
+Document = dict[str, Any]
+Progress = Callable[..., None]
+
+
+class PreviewOutdated(Refused):
+    """The file would now do something else than was shown."""
+
+
+# Checking ----------------------------------------------------------------------------------------------------
+
+
+def check(campaign: Campaign, upload: Upload) -> Upload:
+    """Read the files, compare them with the campaign, and write down what was found."""
+    document = _CHECKS[upload.kind](campaign, upload)
+    return uploads.note(upload, preview=_shown(document))
+
+
+def _check_items(campaign: Campaign, upload: Upload) -> Document:
+    file = read_item_file(
+        campaign,
+        upload.path("file"),
+        name=upload.files["file"].name,
+        system=upload.options.get("system"),
+        run=upload.options.get("run"),
+    )
+    return preview(campaign, file.rows).as_json()
+
+
+def _check_cognition(campaign: Campaign, upload: Upload) -> Document:
+    files = _read_cognition(campaign, upload)
+    found = preview(campaign, _as_file(files)).as_json()
+    found["judgements"] = sum(label is not None for label in files.labels)
+    found["differing_sources"] = [
+        {"line": row.line, "key": row.key, "judged": row.judged, "test_set": row.test_set}
+        for row in files.differing
+    ]
+    return found
+
+
+def _check_judgements(campaign: Campaign, upload: Upload) -> Document:
+    by_position = bool(upload.options.get("by_position"))
+    report = import_judgements(
+        campaign, _read_judgements(campaign, upload), by_position=by_position, dry_run=True
+    )
+    return report.as_json()
+
+
+_CHECKS: Mapping[str, Callable[[Campaign, Upload], Document]] = {
+    "items": _check_items,
+    "cognition": _check_cognition,
+    "judgements": _check_judgements,
+}
+
+
+def _shown(document: Document) -> Document:
+    """The document with long lists cut, their lengths beside them, and a digest of what would change."""
+    counts = {name: len(document.get(name, ())) for name in LISTS}
+    cut = {name: list(document.get(name, ()))[:SHOWN] for name in LISTS}
+    return {**document, **cut, "counts": counts, "digest": _digest(document)}
+
+
+def _digest(document: Document) -> str:
+    parts = [document["rows"], document["added"], document["unchanged"], document["conflicts"]]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _read_cognition(campaign: Campaign, upload: Upload) -> CognitionFiles:
+    if campaign.protocol != Campaign.Protocol.COMPOUND:
+        raise Refused("This layout holds compounds; the campaign is one of triples.")
+    names = ("sources", "compounds", "references", "translations")
+    return read_cognition(
+        **{name: upload.path(name) for name in names},
+        system=upload.options.get("system"),
+        run=upload.options.get("run"),
+    )
+
+
+def _as_file(files: CognitionFiles) -> FileRows[Any]:
+    return FileRows(
+        name=files.stem, format="cognition", encoding=None, sheet=None, columns={}, unknown_columns=(),
+        n_rows=files.n_lines, rows=files.rows, errors=files.errors, warnings=files.warnings,
+    )  # fmt: skip
+
+
+def _read_judgements(campaign: Campaign, upload: Upload) -> FileRows[JudgementRow]:
+    return read_judgements(
+        read_table(upload.path("file"), name=upload.files["file"].name),
+        protocol=campaign.protocol,
+        annotator=upload.options.get("annotator") or RELEASED,
+        column=upload.options.get("column"),
+        by_position=bool(upload.options.get("by_position")),
+    )
+
+
+# Storing -----------------------------------------------------------------------------------------------------
+
+
+def store_upload(
+    campaign: Campaign,
+    upload: Upload,
+    *,
+    on_conflict: OnConflict,
+    seen: str,
+    by: User | None,
+    progress: Progress = lambda done, total, message="": None,
+) -> Upload:
+    """Store what was shown, or raise and store nothing.
+
+    `seen` is the digest of the preview. Done already, by an attempt that was cut off before it could say so,
+    it only writes the result down.
+    """
+    if upload.result is not None:
+        return upload
+    found = _CHECKS[upload.kind](campaign, upload)
+    if found["errors"]:
+        raise Refused("The file has rows that cannot be used, so nothing of it was stored.")
+    there_already = not found["added"] and (not found["conflicts"] or on_conflict == "keep")
+    if not there_already and _digest(found) != seen:
+        raise PreviewOutdated(
+            "The campaign changed since this was shown. Look at it again and confirm it again."
+        )
+    document = _STORES[upload.kind](campaign, upload, on_conflict, by, progress)
+    return uploads.finish(upload, _shown(document))
+
+
+Stores = Callable[[Campaign, Upload, OnConflict, User | None, Progress], Document]
+
+
+def _store_items(
+    campaign: Campaign, upload: Upload, on_conflict: OnConflict, by: User | None, progress: Progress
+) -> Document:
+    file = read_item_file(
+        campaign,
+        upload.path("file"),
+        name=upload.files["file"].name,
+        system=upload.options.get("system"),
+        run=upload.options.get("run"),
+    )
+    report = store(campaign, file.rows, sha256=file.sha256, by=by, on_conflict=on_conflict, progress=progress)
+    if not report.stored:
+        raise PreviewOutdated("Texts differ from those in the campaign; look at them and decide.")
+    return report.as_json()
+
+
+def _store_cognition(
+    campaign: Campaign, upload: Upload, _on_conflict: OnConflict, by: User | None, _progress: Progress
+) -> Document:
+    report = store_cognition(
+        campaign,
+        _read_cognition(campaign, upload),
+        paths={name: upload.path(name) for name in upload.files},
+        annotator=upload.options.get("annotator") or RELEASED,
+        by=by,
+    )
+    if not report.ok:
+        raise Refused(_what_stands_against(report.as_json()))
+    return report.as_json()
+
+
+def _store_judgements(
+    campaign: Campaign, upload: Upload, _on_conflict: OnConflict, by: User | None, _progress: Progress
+) -> Document:
+    by_position = bool(upload.options.get("by_position"))
+    report = import_judgements(campaign, _read_judgements(campaign, upload), by_position=by_position, by=by)
+    if not report.ok:
+        raise PreviewOutdated("Judgements differ from those in the campaign; nothing was stored.")
+    return report.as_json()
+
+
+_STORES: Mapping[str, Stores] = {
+    "items": _store_items,
+    "cognition": _store_cognition,
+    "judgements": _store_judgements,
+}
+
+
+def _what_stands_against(document: Document) -> str:
+    if document["errors"]:
+        first = document["errors"][0]
+        return str(FormatError(first["message"], line=first["line"], column=first["column"]))
+    if document["conflicts"]:
+        first = document["conflicts"][0]
+        return (
+            f"“{first['key']}” and {len(document['conflicts']) - 1} more differ from what is stored; nothing was "
+            "changed."
+        )
+    return "Nothing was stored."
+
+
+# As a job ----------------------------------------------------------------------------------------------------
+
+
+def import_work(job: Job, progress: Progress) -> Callable[[], Document]:
+    """The same by the worker. Rows are written in chunks and published before the job ends; run again, the job
+    finds them there and adds nothing.
+    """
+    upload = uploads.find(job.campaign, job.arguments["upload"])
+    progress(0, (upload.preview or {}).get("rows", 0))
+    if job.attempt > 1:
+        _give_up_earlier_attempt(job)
+    done = store_upload(
+        job.campaign,
+        upload,
+        on_conflict=job.arguments["on_conflict"],
+        seen=job.arguments["seen"],
+        by=job.created_by,
+        progress=progress,
+    )
+    result = done.result or {}
+    return lambda: {name: result.get(name) for name in ("file", "rows", "added", "unchanged", "replaced")}
+
+
+def _give_up_earlier_attempt(job: Job) -> None:
+    """What a killed attempt of this job left unpublished may be swept away at once, not only after its lease."""
+    ImportBatch.objects.filter(
+        campaign=job.campaign,
+        created_by=job.created_by,
+        created_at__gte=job.created_at,
+        published_at__isnull=True,
+    ).update(lease_until=timezone.now() - timedelta(seconds=1))

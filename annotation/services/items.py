@@ -1,0 +1,244 @@
+"""A campaign's items as a manager sees them: looked up, withdrawn, restored. Nobody's single answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction
+from django.db.models import Count, F, Q, QuerySet, Value
+from django.db.models.functions import Replace
+from django.utils import timezone
+
+from annotation.models import Annotation, Assignment, AuditEntry, Campaign, Item, Output, Round, User
+from annotation.services.errors import NotYours, Refused
+from annotation.services.people import audit
+
+PAGE = 50
+REASON_LENGTH = 500
+WITHDRAWN = "item withdrawn"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which items to show; what is None or empty does not narrow anything down."""
+
+    first: int | None = None  # position
+    last: int | None = None
+    group: str = ""  # a compound's type, a triple's relation
+    text: str = ""
+    state: str = ""  # withdrawn, problem (a cannot judge or a reported problem), or a label's state
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Why an expert could not judge an item, or what they reported beside a score; not who."""
+
+    cause: str
+    note: str
+    cannot_judge: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemLine:
+    """An item with what is known of it without opening anybody's answer."""
+
+    item: Item
+    systems: tuple[str, ...]
+    given: int
+    answered: int
+    problems: tuple[Problem, ...]
+    withdrawn_because: str
+
+
+@dataclass(frozen=True)
+class ItemPage:
+    """One page of items, and the position after which the next begins; None on the last."""
+
+    lines: tuple[ItemLine, ...] = field(default_factory=tuple)
+    next_after: int | None = None
+
+
+# Looking -----------------------------------------------------------------------------------------------------
+
+
+def item_page(campaign: Campaign, wanted: Wanted, *, after: int = 0) -> ItemPage:
+    """The next fifty items in the order of import. Four or five queries, whatever the campaign's size.
+
+    Pages are cut by position, which never moves: rows that come or go in between make no repeat and no gap.
+    """
+    found = list(
+        _narrowed(campaign, wanted)
+        .filter(position__gt=after)
+        .order_by("position")
+        .select_related("unit", "context", "final_label")[: PAGE + 1]
+    )
+    items = found[:PAGE]
+    if not items:
+        return ItemPage()
+    return ItemPage(tuple(_lines(campaign, items)), items[-1].position if len(found) > PAGE else None)
+
+
+def groups_of(campaign: Campaign) -> list[str]:
+    """What items can be narrowed down to: the types of compounds, the relations of triples."""
+    name = "unit__type" if campaign.protocol == Campaign.Protocol.COMPOUND else "relation"
+    found = (
+        Item.objects.active().filter(campaign=campaign).order_by(name).values_list(name, flat=True).distinct()
+    )
+    return [group for group in found if group]
+
+
+def _narrowed(campaign: Campaign, wanted: Wanted) -> QuerySet[Item]:
+    items = Item.objects.published().filter(campaign=campaign)
+    if wanted.state == "withdrawn":
+        items = items.filter(retired_why=Item.Retired.WITHDRAWN)
+    else:
+        items = items.exclude(retired_why=Item.Retired.REPLACED)
+    if wanted.first is not None:
+        items = items.filter(position__gte=wanted.first)
+    if wanted.last is not None:
+        items = items.filter(position__lte=wanted.last)
+    compound = campaign.protocol == Campaign.Protocol.COMPOUND
+    if wanted.group:
+        items = items.filter(**{"unit__type" if compound else "relation": wanted.group})
+    if wanted.state not in ("", "withdrawn"):
+        items = items.filter(retired_at__isnull=True).filter(_in_state(campaign, wanted.state))
+    # Blanks inside a translation do not count: segmentation put them there.
+    items = items.alias(joined=Replace("translation", Value(" "), Value("")))
+    for word in wanted.text.split():
+        items = items.filter(_holds(word, compound=compound))
+    return items
+
+
+def _in_state(campaign: Campaign, state: str) -> Q:
+    if state == "problem":
+        return Q(pk__in=_problems(campaign).values("assignment__item"))
+    if state == "labelled":
+        return Q(final_label__isnull=False) & ~Q(final_label__label="")
+    return Q(final_label__reason=state)
+
+
+def _holds(word: str, *, compound: bool) -> Q:
+    fields = ("key", "unit__compound", "context__source", "joined") if compound else ("key", "head", "tail")
+    found = Q()
+    for name in fields:
+        found |= Q(**{f"{name}__icontains": word})
+    return found
+
+
+def _current(campaign: Campaign) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(
+        round__campaign=campaign, round__kind=Round.Kind.MAIN, withdrawn_at__isnull=True
+    )
+
+
+def _problems(campaign: Campaign) -> QuerySet[Annotation]:
+    return Annotation.objects.filter(
+        assignment__in=_current(campaign), revision=F("assignment__revision")
+    ).exclude(cannot_judge="", problem="")
+
+
+def _lines(campaign: Campaign, items: Sequence[Item]) -> list[ItemLine]:
+    counts = {
+        row["item"]: row
+        for row in _current(campaign)
+        .filter(item__in=items)
+        .order_by()
+        .values("item")
+        .annotate(given=Count("id"), answered=Count("answered_at"))
+    }
+    systems = _systems(items) if campaign.protocol == Campaign.Protocol.COMPOUND else {}
+    problems = _problems_by_item(campaign, items)
+    because = _withdrawn_because(campaign, items)
+    none = {"given": 0, "answered": 0}
+    return [
+        ItemLine(
+            item=item,
+            systems=tuple(systems.get(item.pk, ())),
+            given=counts.get(item.pk, none)["given"],
+            answered=counts.get(item.pk, none)["answered"],
+            problems=tuple(problems.get(item.pk, ())),
+            withdrawn_because=because.get(item.pk, ""),
+        )
+        for item in items
+    ]
+
+
+def _systems(items: Sequence[Item]) -> Mapping[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    outputs = Output.objects.filter(item__in=items, batch__published_at__isnull=False).order_by("pk")
+    for item, system, run in outputs.values_list("item", "system__name", "run"):
+        found.setdefault(item, []).append(f"{system}/{run}" if run else system)
+    return found
+
+
+def _problems_by_item(campaign: Campaign, items: Sequence[Item]) -> Mapping[int, list[Problem]]:
+    found: dict[int, list[Problem]] = {}
+    rows = _problems(campaign).filter(assignment__item__in=items).order_by("assignment__slot")
+    for item, cause, problem, note in rows.values_list("assignment__item", "cannot_judge", "problem", "note"):
+        found.setdefault(item, []).append(
+            Problem(cause=cause or problem, note=note, cannot_judge=bool(cause))
+        )
+    return found
+
+
+def _withdrawn_because(campaign: Campaign, items: Sequence[Item]) -> Mapping[int, str]:
+    """Why items were withdrawn, from the record; asked only where a page shows one."""
+    withdrawn = [item.pk for item in items if item.retired_at]
+    if not withdrawn:
+        return {}
+    entries = AuditEntry.objects.filter(campaign=campaign, action=WITHDRAWN, detail__item__in=withdrawn)
+    return {entry.detail["item"]: entry.detail["reason"] for entry in entries.order_by("pk")}
+
+
+# Withdrawing and restoring -----------------------------------------------------------------------------------
+
+
+def withdraw(campaign: Campaign, pk: int, *, reason: str, by: User) -> Item:
+    """Take an item out: nobody is asked for it any more and no figure counts it. Its answers are kept.
+
+    Repeated, it changes nothing. Raises NotYours, and Refused without a reason.
+    """
+    reason = reason.strip()
+    if not reason or len(reason) > REASON_LENGTH:
+        raise Refused(f"Say in 1 to {REASON_LENGTH} characters why the item is withdrawn.")
+    item = _item(campaign, pk)
+    now = timezone.now()
+    with transaction.atomic():
+        taken = Item.objects.filter(pk=item.pk, retired_at__isnull=True).update(
+            retired_at=now, retired_why=Item.Retired.WITHDRAWN
+        )
+        if taken:
+            # One moment for both: it is how restoring knows which assignments this withdrew.
+            Assignment.objects.filter(item=item, withdrawn_at__isnull=True).update(withdrawn_at=now)
+            audit(
+                campaign,
+                by,
+                WITHDRAWN,
+                {"item": item.pk, "position": item.position, "key": item.key, "reason": reason},
+            )
+    item.refresh_from_db(fields=["retired_at", "retired_why"])
+    return item
+
+
+def restore(campaign: Campaign, pk: int, *, by: User) -> Item:
+    """Undo a withdrawal: the item, its assignments and their answers stand as they stood. Repeated, it does nothing."""
+    item = _item(campaign, pk)
+    if item.retired_why == Item.Retired.REPLACED:
+        raise Refused("This text was replaced by a corrected one; it cannot be brought back beside it.")
+    with transaction.atomic():
+        back = Item.objects.filter(pk=item.pk, retired_why=Item.Retired.WITHDRAWN).update(
+            retired_at=None, retired_why=""
+        )
+        if back:
+            Assignment.objects.filter(item=item, withdrawn_at=item.retired_at).update(withdrawn_at=None)
+            audit(
+                campaign, by, "item restored", {"item": item.pk, "position": item.position, "key": item.key}
+            )
+    item.refresh_from_db(fields=["retired_at", "retired_why"])
+    return item
+
+
+def _item(campaign: Campaign, pk: int) -> Item:
+    item = Item.objects.published().filter(campaign=campaign, pk=pk).first()
+    if item is None:
+        raise NotYours("There is no such item in this campaign.")
+    return item

@@ -1,0 +1,308 @@
+"""A campaign at a glance: how far it is, who is waited for, what needs its manager.
+
+Cost: a fixed number of queries with aggregates, whatever the number of items, answers and people. Nothing here
+tells how anybody answered or how far experts agree: that stays closed while they judge.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
+from django.db.models import Count, Exists, F, Max, OuterRef, Q
+
+from annotation.models import (
+    Annotation,
+    Assignment,
+    Campaign,
+    FinalLabel,
+    HandIn,
+    Item,
+    Job,
+    Membership,
+    Round,
+)
+from annotation.protocol.text import fold_name
+from annotation.services.campaigns import main_round
+from annotation.services.labels import stale_labels
+from annotation.services.verify import CHECKS
+
+# Where a campaign stands, in this order; the first that is not done is what to do now.
+STAGES = ("import", "assign", "invite", "judge", "finalize", "report")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartShare:
+    """One expert's share of one part; `index` is None for judgements that were imported without one."""
+
+    index: int | None
+    given: int
+    answered: int
+    handed_in_at: datetime | None
+
+    @property
+    def to_hand_in(self) -> bool:
+        return self.index is not None and self.handed_in_at is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpertLine:
+    """How far one expert is. `planned` is what the confirmed designs gave them, None where there was none."""
+
+    member: Membership
+    parts: tuple[PartShare, ...]
+    planned: int | None
+    cannot_judge: int
+    problems: int
+    unsure: int
+    last_at: datetime | None
+
+    @property
+    def given(self) -> int:
+        return sum(part.given for part in self.parts)
+
+    @property
+    def answered(self) -> int:
+        return sum(part.answered for part in self.parts)
+
+    @property
+    def given_in_parts(self) -> int:
+        return sum(part.given for part in self.parts if part.index is not None)
+
+    @property
+    def as_planned(self) -> bool:
+        return self.planned is None or self.planned == self.given_in_parts
+
+    @property
+    def at_work(self) -> bool:
+        """Whether something is still expected of them: an answer, or a part to be handed in."""
+        return any(part.to_hand_in for part in self.parts)
+
+    @property
+    def uninvited(self) -> bool:
+        """Given work, but unable to sign in: no password was set yet."""
+        user = self.member.user
+        return user.is_active and user.password.startswith(UNUSABLE_PASSWORD_PREFIX) and self.given > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemCounts:
+    """Items that count, those withdrawn, and those that no expert was given yet."""
+
+    active: int
+    withdrawn: int
+    unassigned: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelCounts:
+    """Final labels: how many of each, how many items without and why, how many rest on old answers."""
+
+    by_label: Mapping[str, int] = field(default_factory=dict)
+    without: Mapping[str, int] = field(default_factory=dict)
+    stale: int = 0
+
+    @property
+    def final(self) -> int:
+        return sum(self.by_label.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobCounts:
+    """Jobs that failed and were not run again since, and those that wait or run."""
+
+    failed: int
+    waiting: int
+    running: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """Everything the campaign's page shows."""
+
+    round: Round
+    items: ItemCounts
+    experts: tuple[ExpertLine, ...]
+    labels: LabelCounts
+    jobs: JobCounts
+    not_exactly_k: int
+
+    @property
+    def given(self) -> int:
+        return sum(expert.given for expert in self.experts)
+
+    @property
+    def answered(self) -> int:
+        return sum(expert.answered for expert in self.experts)
+
+    @property
+    def cannot_judge(self) -> int:
+        return sum(expert.cannot_judge for expert in self.experts)
+
+    @property
+    def problems(self) -> int:
+        return sum(expert.problems for expert in self.experts)
+
+    @property
+    def at_work(self) -> list[ExpertLine]:
+        return [expert for expert in self.experts if expert.at_work]
+
+    @property
+    def uninvited(self) -> list[ExpertLine]:
+        return [expert for expert in self.experts if expert.uninvited]
+
+    @property
+    def as_planned(self) -> bool:
+        return all(expert.as_planned for expert in self.experts)
+
+    @property
+    def judging(self) -> bool:
+        """Whether independent answers are still being given, so that nothing may be told of them."""
+        return self.answered < self.given or bool(self.at_work)
+
+    @property
+    def stage(self) -> str:
+        """What is to be done now, one of `STAGES`."""
+        open_stages = {
+            "import": not self.items.active,
+            "assign": bool(self.items.unassigned),
+            "invite": bool(self.uninvited),
+            "judge": self.judging,
+            "finalize": not (self.labels.final or self.labels.without) or bool(self.labels.stale),
+        }
+        return next((stage for stage, is_open in open_stages.items() if is_open), "report")
+
+
+def overview(campaign: Campaign) -> Overview:
+    """The campaign as it stands now."""
+    round_ = main_round(campaign)
+    return Overview(
+        round=round_,
+        items=_items(round_),
+        experts=tuple(expert_lines(round_)),
+        labels=_labels(campaign),
+        jobs=job_counts(campaign),
+        not_exactly_k=len(list(CHECKS["exactly k experts per item"](campaign))),
+    )
+
+
+def _items(round_: Round) -> ItemCounts:
+    given = Assignment.objects.filter(round=round_, item=OuterRef("pk"), withdrawn_at__isnull=True)
+    counts = (
+        Item.objects.published()
+        .filter(campaign=round_.campaign_id)
+        .aggregate(
+            active=Count("pk", filter=Q(retired_at__isnull=True)),
+            withdrawn=Count("pk", filter=Q(retired_why=Item.Retired.WITHDRAWN)),
+            unassigned=Count("pk", filter=Q(retired_at__isnull=True) & ~Exists(given)),
+        )
+    )
+    return ItemCounts(**counts)
+
+
+def expert_lines(round_: Round) -> list[ExpertLine]:
+    """Every expert of the campaign, in the order they joined; five queries."""
+    members = Membership.objects.filter(campaign=round_.campaign_id, role=Membership.Role.EXPERT)
+    shares = _shares(round_)
+    remarks = _remarks(round_)
+    planned = _planned(round_)
+    none = {"problems": 0, "unsure": 0}
+    return [
+        ExpertLine(
+            member=member,
+            parts=tuple(share for share, _row in shares.get(member.user_id, ())),
+            planned=planned.get(member.user.username_folded),
+            cannot_judge=sum(row["cannot"] for _share, row in shares.get(member.user_id, ())),
+            problems=remarks.get(member.user_id, none)["problems"],
+            unsure=remarks.get(member.user_id, none)["unsure"],
+            last_at=max(
+                (row["last"] for _share, row in shares.get(member.user_id, ()) if row["last"]), default=None
+            ),
+        )
+        for member in members.select_related("user").order_by("id")
+    ]
+
+
+def _shares(round_: Round) -> dict[int, list[tuple[PartShare, dict[str, Any]]]]:
+    """By expert: their parts, counted from the rows that count."""
+    handed_in = {(part, expert): at for part, expert, at in _hand_ins(round_)}
+    rows = (
+        Assignment.objects.filter(round=round_, withdrawn_at__isnull=True, item__retired_at__isnull=True)
+        .order_by("part__index")
+        .values("expert", "part", "part__index")
+        .annotate(
+            given=Count("id"),
+            answered=Count("answered_at"),
+            cannot=Count("id", filter=~Q(cannot_judge="")),
+            last=Max("answered_at"),
+        )
+    )
+    shares: dict[int, list[tuple[PartShare, dict[str, Any]]]] = {}
+    for row in rows:
+        share = PartShare(
+            index=row["part__index"],
+            given=row["given"],
+            answered=row["answered"],
+            handed_in_at=handed_in.get((row["part"], row["expert"])),
+        )
+        shares.setdefault(row["expert"], []).append((share, row))
+    return shares
+
+
+def _hand_ins(round_: Round) -> Sequence[tuple[int, int, datetime]]:
+    return list(HandIn.objects.filter(part__round=round_).values_list("part", "expert", "at"))
+
+
+def _remarks(round_: Round) -> dict[int, dict[str, Any]]:
+    """By expert: how many current answers are marked unsure, how many report a problem."""
+    rows = (
+        Annotation.objects.filter(
+            assignment__round=round_,
+            assignment__withdrawn_at__isnull=True,
+            assignment__item__retired_at__isnull=True,
+            revision=F("assignment__revision"),
+        )
+        .filter(Q(unsure=True) | ~Q(problem=""))
+        .order_by()
+        .values("assignment__expert")
+        .annotate(problems=Count("id", filter=~Q(problem="")), unsure=Count("id", filter=Q(unsure=True)))
+    )
+    return {row["assignment__expert"]: row for row in rows}
+
+
+def _planned(round_: Round) -> dict[str, int]:
+    """By folded name: how many items the confirmed designs gave to each expert."""
+    loads: dict[str, int] = {}
+    for plan in round_.designs.values_list("plan", flat=True):
+        for name, n_items in plan["loads"].items():
+            loads[fold_name(name)] = loads.get(fold_name(name), 0) + n_items
+    return loads
+
+
+def _labels(campaign: Campaign) -> LabelCounts:
+    rows = (
+        FinalLabel.objects.filter(item__campaign=campaign, item__retired_at__isnull=True)
+        .order_by()
+        .values_list("label", "reason")
+        .annotate(n=Count("id"))
+    )
+    counted = list(rows)
+    return LabelCounts(
+        by_label={label: n for label, _reason, n in sorted(counted, reverse=True) if label},
+        without={reason: n for label, reason, n in sorted(counted) if not label},
+        stale=stale_labels(campaign) if counted else 0,
+    )
+
+
+def job_counts(campaign: Campaign) -> JobCounts:
+    """One query. A job that failed and was asked for again since is no longer counted."""
+    again = Job.objects.filter(
+        campaign=OuterRef("campaign"), kind=OuterRef("kind"), digest=OuterRef("digest"), pk__gt=OuterRef("pk")
+    )
+    counts = Job.objects.filter(campaign=campaign).aggregate(
+        failed=Count("pk", filter=Q(state=Job.State.FAILED) & ~Exists(again)),
+        waiting=Count("pk", filter=Q(state=Job.State.PENDING)),
+        running=Count("pk", filter=Q(state=Job.State.RUNNING)),
+    )
+    return JobCounts(**counts)

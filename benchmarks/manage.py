@@ -1,0 +1,26 @@
+"""Commands of a benchmark site: filling it."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import django
+from django.core.management import call_command, execute_from_command_line
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchmarks.settings")
+    if sys.argv[1] == "fill":
+        django.setup()
+        call_command("migrate", verbosity=0)
+        from benchmarks.fill import fill
+
+        fill(n_items=int(sys.argv[2]), n_experts=int(sys.argv[3]))
+    elif sys.argv[1] == "bulk":
+        django.setup()
+        call_command("migrate", verbosity=0)
+        from benchmarks.bulk import import_and_export
+
+        print(json.dumps(import_and_export(Path(sys.argv[2]), Path(sys.argv[3]))))  # noqa: T201
+    else:
+        execute_from_command_line(sys.argv)

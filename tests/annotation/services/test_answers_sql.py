@@ -1,0 +1,145 @@
+"""The hand-written statements: the same outcome on both databases, and few of them."""
+
+import uuid
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from annotation.models import Annotation, Assignment, HandIn, Part
+from annotation.models.round import Design
+from annotation.services.answers import save_answers
+from annotation.services.errors import KeyReused, NotYours, Refused, Stale
+from annotation.services.screens import next_screens
+from annotation.services.sheets import Answer, Sheet
+from tests.factories import Cast, make_assignment, make_cast, make_compound, make_triple
+
+pytestmark = pytest.mark.django_db
+
+# SQLite: the rows, an update per row, one insert, what comes next, and the transaction around the writing.
+STATEMENTS = 2 if connection.vendor == "postgresql" else 6
+
+
+def with_part(cast: Cast) -> Part:
+    round_ = cast.campaign.rounds.get()
+    design = Design.objects.create(round=round_, name="cyclic", seed=1, hash="0" * 64, plan={})
+    return Part.objects.create(round=round_, design=design, index=0)
+
+
+def triples(n: int) -> tuple[Cast, list[Assignment]]:
+    cast = make_cast()
+    part = with_part(cast)
+    items = [make_triple(cast.campaign, position) for position in range(1, n + 1)]
+    rows = [make_assignment(item, cast.ada, part=part) for item in items]
+    for item in items:
+        make_assignment(item, cast.lin, slot=2, part=part)
+    return cast, rows
+
+
+def sheet(*rows: Assignment, label: str = "1", key: uuid.UUID | None = None, revision: int = 0) -> Sheet:
+    return Sheet(
+        unit=rows[0].unit_id,
+        client_key=key or uuid.uuid4(),
+        answers=tuple(Answer(assignment=row.pk, revision=revision, label=label, note="𠮷") for row in rows),
+    )
+
+
+def save(cast: Cast, given: Sheet, **more: Any) -> Any:
+    return save_answers(given, slug=cast.campaign.slug, expert_id=cast.ada.pk, **more)
+
+
+def test_it_saves_and_gives_what_comes_next() -> None:
+    cast, rows = triples(3)
+    judged = save(cast, sheet(rows[0]), after=rows[0].queue, count=5)
+    assert [(one.assignment, one.revision) for one in judged.saved] == [(rows[0].pk, 1)]
+    assert [screen["position"] for screen in judged.screens] == [2, 3]
+    rows[0].refresh_from_db()
+    assert (rows[0].label, rows[0].revision) == ("1", 1)
+    assert Annotation.objects.get().note == "𠮷"
+
+
+def test_it_never_gives_the_screen_just_answered_again() -> None:
+    cast, rows = triples(2)
+    assert [screen["position"] for screen in save(cast, sheet(rows[0]), after=0, count=5).screens] == [2]
+
+
+def test_it_gives_the_same_screens_as_the_page_reads() -> None:
+    cast, rows = triples(4)
+    judged = save(cast, sheet(rows[0]), after=rows[0].queue, count=2)
+    assert judged.screens == next_screens(cast.campaign, expert_id=cast.ada.pk, count=2)
+
+
+def test_it_saves_five_rows_or_none() -> None:
+    cast = make_cast(protocol="compound", k=1)
+    part = with_part(cast)
+    items = make_compound(cast.campaign, 1)
+    rows = [
+        make_assignment(item, cast.ada, part=part, position=1, row=n, queue=1) for n, item in enumerate(items)
+    ]
+    save(cast, sheet(rows[4]))
+    with pytest.raises(Stale) as stale:
+        save(cast, sheet(*rows, label="0"))
+    assert Annotation.objects.count() == 1
+    assert Assignment.objects.filter(revision=0).count() == 4
+    assert [row["revision"] for row in stale.value.current] == [0, 0, 0, 0, 1]
+
+
+def test_a_twin_gets_the_same_reply_and_stores_nothing() -> None:
+    cast, rows = triples(2)
+    given = sheet(rows[0])
+    first = save(cast, given, after=rows[0].queue, count=1)
+    assert save(cast, given, after=rows[0].queue, count=1) == first
+    assert Annotation.objects.count() == 1
+
+
+def test_a_key_used_for_other_answers_is_refused() -> None:
+    cast, rows = triples(1)
+    given = sheet(rows[0])
+    save(cast, given)
+    with pytest.raises(KeyReused):
+        save(cast, sheet(rows[0], label="0", key=given.client_key, revision=1))
+
+
+def test_only_ones_own_rows_in_ones_own_campaign_are_found() -> None:
+    cast, rows = triples(1)
+    for slug, expert in ((cast.campaign.slug, cast.lin), ("other", cast.ada), (cast.campaign.slug, cast.mei)):
+        with pytest.raises(NotYours):
+            save_answers(sheet(rows[0]), slug=slug, expert_id=expert.pk)
+
+
+def test_an_account_that_is_not_admitted_saves_nothing() -> None:
+    cast, rows = triples(1)
+    with pytest.raises(NotYours):
+        save(cast, sheet(rows[0]), admit=lambda place: False)
+    cast.ada.is_active = False
+    cast.ada.save()
+    with pytest.raises(NotYours):
+        save(cast, sheet(rows[0]))
+    assert not Annotation.objects.exists()
+
+
+def test_what_was_handed_in_closed_or_withdrawn_is_refused() -> None:
+    cast, rows = triples(1)
+    row = rows[0]
+    assert row.part is not None
+    hand_in = HandIn.objects.create(part=row.part, expert=cast.ada)
+    with pytest.raises(Refused, match="handed in"):
+        save(cast, sheet(row))
+    hand_in.delete()
+    cast.campaign.rounds.update(state="closed")
+    with pytest.raises(Refused, match="closed"):
+        save(cast, sheet(row))
+    cast.campaign.rounds.update(state="open")
+    Assignment.objects.filter(pk=row.pk).update(withdrawn_at="2026-01-01T00:00Z")
+    with pytest.raises(Refused, match="no longer yours"):
+        save(cast, sheet(row))
+
+
+@pytest.mark.parametrize("n", [3, 60])
+def test_the_statements_are_few_and_the_same_for_any_size(n: int, django_assert_num_queries: Any) -> None:
+    cast, rows = triples(n)
+    for row in rows[: n // 2]:
+        save(cast, sheet(row))
+    row = rows[n // 2]
+    with django_assert_num_queries(STATEMENTS):
+        save(cast, sheet(row), after=row.queue, count=1)
