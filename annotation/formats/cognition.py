@@ -42,7 +42,7 @@ class CognitionFiles:
     `rows` are compound items as from any other file: `line` is the line of the text files, `item_id` the key,
     `context_no` the place within the compound's lines. `labels` stands beside them: "1" or "0", None where the
     row was not judged; all None where the translations hold no verdicts. `differing` rows keep the judged source
-    and have no reference.
+    and are marked `source_differs`: the reference translates another line.
     """
 
     stem: str
@@ -210,11 +210,11 @@ class _LineReader:
         key = id_key(f"{self.stem}-{line:04d}")
         source = output.source or test_set
         differs = fold_key(source) != fold_key(test_set)
-        if not self._is_complete(line, test_set, compound, None if differs else reference):
+        if not self._is_complete(line, test_set, compound, reference):
             return
         if differs:
             self.differing.append(SourceDifference(line, key.given, source, test_set))
-            message = f"{self.names[0]}: the source that was judged differs from this line; its reference is left out."
+            message = f"{self.names[0]}: the source that was judged differs from this line; its reference is not shown."
             self._warn(line, "source", message)
         if is_blank(output.translation):
             self._warn(
@@ -235,7 +235,7 @@ class _LineReader:
                 context_no=place[1],
                 source=source,
                 translation=output.translation,
-                reference=None if differs else reference,
+                reference=reference,
                 system=self.system,
                 run=self.run,
                 source_differs=differs,

@@ -3,11 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeVar
 
 from annotation.formats.cells import excerpt, fold_header, is_blank
 from annotation.formats.errors import FormatError, RowIssue
-from annotation.formats.rows import Table
+from annotation.formats.rows import FileRows, Table, in_line_order
 from annotation.protocol.definition import Protocol
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,30 @@ def given_text(record: Record, name: str) -> str | None:
     """The cell as given, None where it is blank or not there."""
     text = record.cells.get(name)
     return None if is_blank(text) else text
+
+
+def file_rows(
+    table: Table,
+    matched: MatchedColumns,
+    *,
+    n_rows: int,
+    rows: list[R],
+    errors: list[RowIssue],
+    warnings: list[RowIssue],
+) -> FileRows[R]:
+    """What was made of a whole table, its findings in the order of lines (those about the whole file first)."""
+    return FileRows(
+        name=table.name,
+        format=table.format,
+        encoding=table.encoding,
+        sheet=table.sheet,
+        columns=matched.given,
+        unknown_columns=matched.unknown,
+        n_rows=n_rows,
+        rows=tuple(rows),
+        errors=in_line_order(errors),
+        warnings=in_line_order(table.warnings + warnings),
+    )
 
 
 def _missing_message(missing: list[str], header: tuple[str, ...], needed: tuple[str, ...]) -> str:

@@ -1,12 +1,12 @@
 """Compound items: one row is one system's translation of one compound in one context."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from annotation.formats.cells import excerpt, is_blank, whole_number
-from annotation.formats.columns import Record, empty_cells, given_text, match_item_columns, records
+from annotation.formats.columns import Record, empty_cells, file_rows, given_text, match_item_columns, records
 from annotation.formats.errors import RowIssue
 from annotation.formats.keys import ItemKey, compound_key, id_key, repeated_id_message, unit_key
-from annotation.formats.rows import FileRows, Table, in_line_order
+from annotation.formats.rows import FileRows, Table
 from annotation.protocol.compound import COMPOUND, locate
 from annotation.protocol.text import fold_key
 
@@ -38,7 +38,7 @@ class CompoundRow:
     reference: str | None
     system: str | None
     run: str | None
-    source_differs: bool = False  # what was judged is not the test set's line: no reference, not in BLEU
+    source_differs: bool = False  # what was judged is not the line the reference translates: not in BLEU
 
 
 def read_compounds(
@@ -59,20 +59,16 @@ def read_compounds(
     for record in records(table, matched):
         reading.read(record)
     reading.finish()
-    columns = dict(matched.given)
     if reading.pattern_is_type:
-        columns = {given: "type" if name == "pattern" else name for given, name in columns.items()}
-    return FileRows(
-        name=table.name,
-        format=table.format,
-        encoding=table.encoding,
-        sheet=table.sheet,
-        columns=columns,
-        unknown_columns=matched.unknown,
+        given = {name: "type" if read == "pattern" else read for name, read in matched.given.items()}
+        matched = replace(matched, given=given)
+    return file_rows(
+        table,
+        matched,
         n_rows=reading.n_rows,
-        rows=tuple(reading.rows),
-        errors=in_line_order(reading.errors),
-        warnings=in_line_order(table.warnings + reading.warnings),
+        rows=reading.rows,
+        errors=reading.errors,
+        warnings=reading.warnings,
     )
 
 
@@ -87,9 +83,9 @@ class _Reading:
     rows: list[CompoundRow] = field(default_factory=list)
     errors: list[RowIssue] = field(default_factory=list)
     warnings: list[RowIssue] = field(default_factory=list)
-    first_with_output: dict[tuple[str, str | None, str | None], CompoundRow] = field(default_factory=dict)
+    first_with_output: dict[tuple[str, str, str], CompoundRow] = field(default_factory=dict)
     first_with_key: dict[str, CompoundRow] = field(default_factory=dict)
-    occurrences: dict[tuple[str, int | None, str | None, str | None], int] = field(default_factory=dict)
+    occurrences: dict[tuple[str, int | None, str, str], int] = field(default_factory=dict)
     empty_references: list[tuple[int, str]] = field(default_factory=list)
     types_from_pattern: int = 0
     patterns: int = 0
@@ -104,6 +100,7 @@ class _Reading:
         cells = record.cells
         context_no = context_number(record, problems)
         type_, pattern = self._type_and_pattern(record, problems)
+        differs = _source_differs(record, problems)
         if problems:
             self.errors.extend(problems)
             return
@@ -123,6 +120,7 @@ class _Reading:
             reference=given_text(record, "reference"),
             system=system,
             run=run,
+            source_differs=differs,
         )
         self._keep(row, states_no_reference="reference" not in cells)
 
@@ -149,12 +147,12 @@ class _Reading:
         if self.has_id:
             return id_key(cells["item_id"])
         compound = cells["compound"]
-        same = (unit_key(compound), context_no, system, run)
+        same = (unit_key(compound), context_no, *_output_of(system, run))
         self.occurrences[same] = occurrence = self.occurrences.get(same, 0) + 1
         return compound_key(compound, context_no, occurrence=occurrence)
 
     def _keep(self, row: CompoundRow, *, states_no_reference: bool) -> None:
-        output = (row.key.folded, row.system, row.run)
+        output = (row.key.folded, *_output_of(row.system, row.run))
         first = self.first_with_output.setdefault(output, row)
         if first is not row:
             self.errors.append(_repeated_id(row, first))
@@ -229,6 +227,24 @@ def context_number(record: Record, problems: list[RowIssue]) -> int | None:
         message = f"“{excerpt(text)}” is no number of a context; write 1, 2, 3, …"
         problems.append(RowIssue(record.line, "context_no", message))
     return number
+
+
+def _output_of(system: str | None, run: str | None) -> tuple[str, str]:
+    """System and run as they are compared."""
+    return fold_key(system or ""), fold_key(run or "")
+
+
+_YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+def _source_differs(record: Record, problems: list[RowIssue]) -> bool:
+    text = given_text(record, "source_differs")
+    if text is None:
+        return False
+    answer = _YES_OR_NO.get(fold_key(text).casefold())
+    if answer is None:
+        problems.append(RowIssue(record.line, "source_differs", f"“{excerpt(text)}” is neither yes nor no."))
+    return bool(answer)
 
 
 def _as_type(text: str | None) -> str | None:

@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass, field
 
 from annotation.formats.cells import excerpt, is_blank, whole_number
-from annotation.formats.columns import MatchedColumns, Record, given_text, match_columns, records
+from annotation.formats.columns import MatchedColumns, Record, file_rows, given_text, match_columns, records
 from annotation.formats.compounds import context_number
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.keys import ItemKey, compound_key, id_key, triple_key
-from annotation.formats.rows import FileRows, Table, in_line_order
+from annotation.formats.rows import FileRows, Table
 from annotation.protocol.base import get_protocol
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.text import fold_key, fold_name
@@ -21,7 +21,7 @@ _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+")
 MAX_REVISION = 9_999
 
 # An expert (folded), the revision, the system and its run: whose label, of which output.
-_Whose = tuple[str, int | None, str | None, str | None]
+_Whose = tuple[str, int | None, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +75,13 @@ def read_judgements(
     if reading.n_skipped:
         message = f"{reading.n_skipped} rows have no label in the column “{excerpt(column or '')}”; they were skipped."
         reading.warnings.append(RowIssue(None, column, message))
-    return FileRows(
-        name=table.name,
-        format=table.format,
-        encoding=table.encoding,
-        sheet=table.sheet,
-        columns=matched.given,
-        unknown_columns=matched.unknown,
+    return file_rows(
+        table,
+        matched,
         n_rows=reading.n_rows,
-        rows=tuple(reading.rows),
-        errors=in_line_order(reading.errors),
-        warnings=in_line_order(table.warnings + reading.warnings),
+        rows=reading.rows,
+        errors=reading.errors,
+        warnings=reading.warnings,
     )
 
 
@@ -136,7 +132,8 @@ class _Reading:
         label, revision = self._label(record, problems), _revision(record, problems)
         seconds = _seconds(record, problems)
         system, run = given_text(record, "system"), given_text(record, "run")
-        key = self._key(record, (fold_name(annotator), revision, system, run), problems)
+        whose = (fold_name(annotator), revision, fold_key(system or ""), fold_key(run or ""))
+        key = self._key(record, whose, problems)
         if problems:
             self.errors.extend(problems)
             return

@@ -89,13 +89,12 @@ def _check_header(header: tuple[str, ...]) -> None:
     seen: dict[str, str] = {}
     for name in header:
         if "\0" in name:
-            raise FormatError(f"The column name “{excerpt(name)}” holds U+0000.", line=1)
+            raise FormatError(f"The column name “{excerpt(name)}” holds U+0000.")
         folded = fold_header(name)
         if folded and folded in seen:
             raise FormatError(
                 f"The header names the column “{excerpt(folded)}” twice, as “{excerpt(seen[folded])}” and as "
-                f"“{excerpt(name)}” (spaces around a name and its case do not count).",
-                line=1,
+                f"“{excerpt(name)}” (spaces around a name and its case do not count)."
             )
         seen[folded] = name
 

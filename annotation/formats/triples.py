@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 
 from annotation.formats.cells import excerpt, fold_header, whole_number
-from annotation.formats.columns import Record, empty_cells, given_text, match_item_columns, records
+from annotation.formats.columns import Record, empty_cells, file_rows, given_text, match_item_columns, records
 from annotation.formats.errors import RowIssue
 from annotation.formats.keys import ItemKey, id_key, repeated_id_message, triple_key
-from annotation.formats.rows import FileRows, Table, in_line_order
+from annotation.formats.rows import FileRows, Table
 from annotation.protocol.text import fold_key
 from annotation.protocol.triple import CLASS_GROUPS, GENERAL_RELATIONS, RELATION_NAMES, TRIPLE
 
@@ -47,17 +47,13 @@ def read_triples(table: Table) -> FileRows[TripleRow]:
     reading = _Reading(has_id="triple_id" in matched)
     for record in records(table, matched):
         reading.read(record)
-    return FileRows(
-        name=table.name,
-        format=table.format,
-        encoding=table.encoding,
-        sheet=table.sheet,
-        columns=matched.given,
-        unknown_columns=matched.unknown,
+    return file_rows(
+        table,
+        matched,
         n_rows=reading.n_rows,
-        rows=tuple(reading.rows),
-        errors=in_line_order(reading.errors),
-        warnings=in_line_order(table.warnings + reading.warnings),
+        rows=reading.rows,
+        errors=reading.errors,
+        warnings=reading.warnings,
     )
 
 

@@ -122,7 +122,7 @@ def write_xlsx(
         page.append([_sheet_cell(page, name, 1, name) for name in columns])
         for line, row in enumerate(rows, start=2):
             page.append(_sheet_row(page, line, list(zip(columns, row, strict=True)), numeric or {}))
-    except FormatError:
+    except Exception:
         book.save(io.BytesIO())  # removes the temporary file that holds the rows so far
         raise
     return _through_file(book.save)

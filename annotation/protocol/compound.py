@@ -48,6 +48,7 @@ COMPOUND = Protocol(
         Column("reference"),
         Column("system"),
         Column("run"),
+        Column("source_differs"),  # yes: the source that was judged is not the line the reference translates
     ),
     cannot_judge=Words("cannot judge", "无法判断"),
     cannot_judge_causes=(

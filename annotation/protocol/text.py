@@ -3,7 +3,10 @@
 import unicodedata
 
 # Characters that take no room on screen: two keys that differ only in these look the same to everybody.
-ZERO_WIDTH = frozenset("\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff")
+ZERO_WIDTH = frozenset(
+    "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
+    "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
+)
 
 
 def fold_key(text: str) -> str:
@@ -12,6 +15,8 @@ def fold_key(text: str) -> str:
     >>> fold_key("cafe\u0301-1\u200b ") == fold_key("caf\u00e9-1")
     True
     """
+    if text.isascii():  # most keys; nothing to normalise
+        return text.strip()
     visible = "".join(character for character in text if character not in ZERO_WIDTH)
     return unicodedata.normalize("NFKC", visible).strip()
 

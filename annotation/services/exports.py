@@ -29,13 +29,14 @@ class Table:
     query: QuerySet[Any, Any]
     cells: Callable[[dict[str, Any]], Cells]
     empty_reason: str | None = None  # why there are no rows, for a person
+    key: str = "pk"
 
     def count(self) -> int:
         return self.query.count()
 
     def rows(self) -> Iterator[Cells]:
         """All rows, one at a time; call inside `snapshot()` for the state of one moment."""
-        for row in self.query.order_by("pk").iterator(CHUNK):
+        for row in self.query.order_by(self.key).iterator(CHUNK):
             yield self.cells(row)
 
     def page(self, *, after: int, size: int) -> tuple[list[Cells], int | None]:
@@ -43,8 +44,8 @@ class Table:
 
         A key never moves, so rows that are added or removed between two pages make no repeat and no gap.
         """
-        found = list(self.query.filter(pk__gt=after).order_by("pk")[: size + 1])
-        more = found[size - 1]["pk"] if len(found) > size else None
+        found = list(self.query.filter(**{f"{self.key}__gt": after}).order_by(self.key)[: size + 1])
+        more = found[size - 1][self.key] if len(found) > size else None
         return [self.cells(row) for row in found[:size]], more
 
 
@@ -91,6 +92,7 @@ def compound_items(campaign: Campaign) -> Table:
     """One row for every output of every system, in the columns that `import_items` reads."""
     columns = (
         "item_id", "compound", "type", "pattern", "context_no", "source", "translation", "reference", "system", "run",
+        "source_differs",
     )  # fmt: skip
     query = Output.objects.filter(
         system__campaign=campaign, batch__published_at__isnull=False, item__retired_at__isnull=True
@@ -99,6 +101,7 @@ def compound_items(campaign: Campaign) -> Table:
         number=F("context__number"), source=F("context__source"), reference=F("context__reference"),
         compound=F("context__unit__compound"), type=F("context__unit__type"),
         pattern=F("context__unit__pattern"), system_name=F("system__name"),
+        differs=F("context__source_differs"),
     )  # fmt: skip
 
     def cells(row: dict[str, Any]) -> Cells:
@@ -110,12 +113,16 @@ def compound_items(campaign: Campaign) -> Table:
             "context_no": str(row["number"]),
             "source": row["source"],
             "translation": row["translation"],
-            "reference": row["reference"],
+            "reference": row["reference"] or None,  # null says that there is none; "" would be one left out
             "system": row["system_name"],
             "run": row["run"],
+            "source_differs": "yes" if row["differs"] else "",
         }
 
-    return Table(_shown_columns(campaign, columns), query, cells)
+    shown = _shown_columns(campaign, columns)
+    if not query.filter(context__source_differs=True).exists():
+        shown = tuple(name for name in shown if name != "source_differs")
+    return Table(shown, query, cells)
 
 
 def triple_items(campaign: Campaign) -> Table:
@@ -124,7 +131,7 @@ def triple_items(campaign: Campaign) -> Table:
     query = (
         Item.objects.active()
         .filter(campaign=campaign)
-        .values("pk", "given_key", "key", "head", "relation", "tail", "item_class", "split", "imported_label")
+        .values("position", "given_key", "key", "head", "relation", "tail", "item_class", "split", "imported_label")
     )
 
     def cells(row: dict[str, Any]) -> Cells:
@@ -138,7 +145,8 @@ def triple_items(campaign: Campaign) -> Table:
             "label": row["imported_label"],
         }
 
-    return Table(_shown_columns(campaign, columns), query, cells)
+    # A corrected text has its predecessor's position, which row i of a file read by position means.
+    return Table(_shown_columns(campaign, columns), query, cells, key="position")
 
 
 # Columns that hold numbers where a format tells them from text; ids and labels are text everywhere.
@@ -250,10 +258,13 @@ _ANSWER = (
 
 
 def annotations(campaign: Campaign, *, names: Names, history: bool = False) -> Table:
-    """One row for every current answer; with `history` one for every answer ever saved."""
-    query = Annotation.objects.filter(
-        assignment__round__campaign=campaign, assignment__item__retired_at__isnull=True
-    ).filter(Q() if history else Q(revision=F("assignment__revision"), assignment__withdrawn_at__isnull=True))
+    """One row for every current answer; with `history` one for every answer ever saved, to replaced texts too."""
+    current = Q(
+        revision=F("assignment__revision"),
+        assignment__withdrawn_at__isnull=True,
+        assignment__item__retired_at__isnull=True,
+    )
+    query = Annotation.objects.filter(assignment__round__campaign=campaign).filter(Q() if history else current)
     of_item = _item_cells(campaign, _systems_by_item(campaign))
 
     def cells(row: dict[str, Any]) -> Cells:

@@ -5,7 +5,7 @@ import dataclasses
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.protocol.base import PROTOCOLS, Protocol, get_protocol
@@ -135,6 +135,7 @@ def test_it_quotes_the_wrong_label_and_not_a_whole_sentence() -> None:
 
 
 @given(st.decimals(min_value=-2, max_value=2, places=4))
+@settings(deadline=None)
 def test_it_compares_numbers_exactly(number: Decimal) -> None:
     text = f"{number:f}"
     expected = {Decimal("0"): "0", Decimal("0.5"): "0.5", Decimal("1"): "1"}.get(number)

@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.protocol.compound import ATOMS, Atom, AtomInventory, analyse
@@ -149,6 +149,7 @@ COMPOUNDS = [
 
 
 @given(st.sampled_from(COMPOUNDS), st.sampled_from(["\u00a0", "  ", "\t", "\u3000"]), st.booleans())
+@settings(deadline=None)
 def test_it_recognises_every_combination_of_its_atoms(compound: str, space: str, upper: bool) -> None:
     text = (compound.upper() if upper else compound).replace(" ", space)
     analysis = analyse(text)

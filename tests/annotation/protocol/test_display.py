@@ -3,7 +3,7 @@
 import csv
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.protocol.compound import locate
@@ -44,6 +44,7 @@ def test_it_shows_a_million_blanks_without_delay() -> None:
 
 
 @given(st.text("a b@狗。，\u3000\n1“"))
+@settings(deadline=None)
 def test_it_loses_nothing_but_blanks_and_joints(text: str) -> None:
     shown = joined_translation(text)
     kept = [character for character in text if character not in " \u3000@"]
@@ -51,6 +52,7 @@ def test_it_loses_nothing_but_blanks_and_joints(text: str) -> None:
 
 
 @given(st.text("ab .\n1"))
+@settings(deadline=None)
 def test_it_leaves_text_without_chinese_as_it_is(text: str) -> None:
     assert joined_translation(text) == text
 
@@ -76,6 +78,7 @@ def test_it_marks_the_people_of_a_triple(text: str, roles: list[str]) -> None:
 
 
 @given(st.lists(st.sampled_from([*ROLES, " ", "'s", "x", "_", "想", "<b>", "\u0301"])).map("".join))
+@settings(deadline=None)
 def test_it_keeps_the_text_of_a_triple_exactly(text: str) -> None:
     segments = chips(text)
     assert "".join(segment.text for segment in segments) == text

@@ -4,7 +4,7 @@ import csv
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.protocol.base import get_protocol
@@ -125,6 +125,7 @@ def test_it_needs_two_scores_for_the_rule_of_ckbp2() -> None:
 
 @pytest.mark.parametrize("rule", [rule.name for rule in RULES])
 @given(votes=st.lists(VOTE, max_size=7), k=st.integers(1, 7))
+@settings(deadline=None)
 def test_it_gives_a_label_or_a_reason_whatever_the_order_of_slots(
     rule: str, votes: list[str | None], k: int
 ) -> None:
@@ -138,6 +139,7 @@ def test_it_gives_a_label_or_a_reason_whatever_the_order_of_slots(
 
 
 @given(votes=st.lists(VERDICT, min_size=1, max_size=7))
+@settings(deadline=None)
 def test_it_blames_a_cannot_judge_only_where_an_answer_could_have_given_a_label(
     votes: list[str | None],
 ) -> None:

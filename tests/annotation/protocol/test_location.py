@@ -3,7 +3,7 @@
 import csv
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl import load_workbook
 
@@ -123,29 +123,27 @@ def test_it_searches_a_very_long_source_without_delay() -> None:
 
 WORD = st.text("abdehot", min_size=1, max_size=4)
 SPACE = st.sampled_from([" ", "  ", "\u00a0", "\n", " \u3000"])
+WRITTEN = st.tuples(WORD, SPACE, st.booleans())
 
 
-@given(
-    st.lists(WORD, min_size=1, max_size=4), st.lists(WORD, max_size=4), st.lists(WORD, max_size=4), st.data()
-)
+@given(st.lists(WRITTEN, min_size=1, max_size=9), st.integers(0, 8), st.integers(1, 4))
+@settings(deadline=None)
 def test_it_marks_the_first_run_of_the_same_words(
-    compound: list[str], before: list[str], after: list[str], data: st.DataObject
+    written: list[tuple[str, str, bool]], at: int, n: int
 ) -> None:
-    words = before + compound + after
-    spaces = [data.draw(SPACE) for _ in words]
-    source = "".join(
-        (word.upper() if data.draw(st.booleans()) else word) + space
-        for word, space in zip(words, spaces, strict=True)
-    )
+    words = [word for word, _, _ in written]
+    at = min(at, len(words) - 1)
+    compound = words[at : at + n]
+    source = "".join((word.upper() if upper else word) + space for word, space, upper in written)
     found = locate(" ".join(compound), source)
     assert found is not None
     assert source[slice(*found)].lower().split() == compound
-    n = len(compound)
-    first = next(i for i in range(len(words)) if words[i : i + n] == compound)
+    first = next(i for i in range(len(words)) if words[i : i + len(compound)] == compound)
     assert len(source[: found[0]].split()) == first
 
 
 @given(st.text("ab .,'-n t\u0301é@’"), st.text("ab .,'-n t\u0301é@’"))
+@settings(deadline=None)
 def test_it_gives_places_inside_the_source_or_none(compound: str, source: str) -> None:
     found = locate(compound, source)
     if found is not None:
@@ -155,6 +153,7 @@ def test_it_gives_places_inside_the_source_or_none(compound: str, source: str) -
 
 
 @given(st.text("ab .,'-nt_1"), st.text("ab .,'-nt_1"))
+@settings(deadline=None)
 def test_it_reads_plain_and_other_text_by_the_same_rule(compound: str, source: str) -> None:
     # A Chinese word in front takes the text off the path for plain English.
     plain, other = locate(compound, source), locate(compound, f"狗 {source}")

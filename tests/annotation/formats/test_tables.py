@@ -1,0 +1,204 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from annotation.formats.errors import FormatError
+from annotation.formats.tables import read_table
+from tests.annotation.formats.files import contents, csv_table, lines_of, problems
+
+LONG = "x" * 140_000
+
+
+def test_it_keeps_every_cell_as_it_stands() -> None:
+    table = csv_table("a,b", " NA ,null", "None,nan", '"N/A",3.10', "1e3,0", "\u3000x\u00a0,007", "=1+1,-")
+    assert contents(table) == [
+        (" NA ", "null"),
+        ("None", "nan"),
+        ("N/A", "3.10"),
+        ("1e3", "0"),
+        ("\u3000x\u00a0", "007"),
+        ("=1+1", "-"),
+    ]
+    assert (table.format, table.encoding, table.header) == ("csv", "utf-8", ("a", "b"))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_it_counts_physical_lines_whatever_ends_them(end: str) -> None:
+    text = end.join(["a,b", f'"1{end}2{end}",x', "", ",", " ,\u200b", f'3,"{end}"', "4,y"])
+    rows = list(read_table(text.encode(), name="t.csv").rows)
+    assert lines_of(rows) == [2, 8, 10]
+    assert [row.cells for row in rows] == [(f"1{end}2{end}", "x"), ("3", end), ("4", "y")]
+
+
+def test_it_says_that_lone_carriage_returns_were_taken_for_row_ends() -> None:
+    table = csv_table("a,b", "1,x", "2,y", end="\r")
+    assert contents(table) == [("1", "x"), ("2", "y")]
+    assert "lone CR" in table.warnings[0].message
+
+
+def test_it_leaves_no_carriage_return_in_the_last_column() -> None:
+    assert contents(read_table(b"a,b\r\r\n1,x\r\r\n2,y\n3,z\r\n", name="t.csv")) == [
+        ("1", "x"),
+        ("2", "y"),
+        ("3", "z"),
+    ]
+
+
+def test_it_keeps_unicode_line_separators_in_cells() -> None:
+    assert contents(csv_table("a,b", "1\u2028\x85,\x0b\u2029\x1c2")) == [("1\u2028\x85", "\x0b\u2029\x1c2")]
+
+
+def test_it_reads_quoted_separators_doubled_quotes_and_quotes_within_text() -> None:
+    table = csv_table('"a" ,"b"'.replace(" ", ""), '"10,000","say ""hi"""', '5" nail,it\'s "so"')
+    assert contents(table) == [("10,000", 'say "hi"'), ('5" nail', 'it\'s "so"')]
+
+
+def test_it_has_no_limit_on_a_cell() -> None:
+    assert contents(csv_table("a,b", f"{LONG},x", f'"{LONG}",y')) == [(LONG, "x"), (LONG, "y")]
+
+
+def test_it_reads_a_marked_file_whose_first_name_is_quoted() -> None:
+    assert read_table(b'\xef\xbb\xbf" item_id ","b"\r\n1,2\r\n', name="t.csv").header == (" item_id ", "b")
+
+
+def test_it_warns_of_a_mark_within_the_text() -> None:
+    table = csv_table("a,b", "1,2", "\ufeff3,4")
+    assert contents(table) == [("1", "2"), ("\ufeff3", "4")]
+    assert [(w.line, "U+FEFF" in w.message) for w in table.warnings] == [(3, True)]
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.tab", "t.csv", "t.txt", "t"])
+def test_it_reads_tabs_under_the_same_quoting_rule(name: str) -> None:
+    table = read_table(b'a\tb\n"x\ty"\t1,5\n', name=name)
+    assert table.format == "tsv"
+    assert contents(table) == [("x\ty", "1,5")]
+
+
+def test_it_takes_the_first_line_that_is_not_blank_for_the_header() -> None:
+    table = csv_table("", ",,", "a,b", "1,2")
+    assert (table.header, lines_of(list(table.rows))) == (("a", "b"), [4])
+
+
+def test_it_reports_every_bad_row_and_goes_on() -> None:
+    table = csv_table("a,b", "1", "1,2,3", '"x"y,2', "o\0k,2", "1,2", ",,", '"open,2', "swallowed,1")
+    assert [(line, column) for line, column, _ in problems(table)] == [
+        (2, None),
+        (3, None),
+        (4, None),
+        (5, "a"),
+        (8, None),
+    ]
+
+
+def test_it_says_how_many_cells_are_missing_and_which_quote_is_open() -> None:
+    found = problems(csv_table("a,b", "1", '"open,2', "swallowed,1"))
+    assert "1 cells where the header has 2" in found[0][2]
+    assert "never closed" in found[1][2]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "empty"),
+        (b"\xef\xbb\xbf", "empty"),
+        (b"\n \n,,\n", "empty"),
+        (b"a,b\n", "no data rows"),
+        (b"a,b\r\n,\r\n , \r\n", "no data rows"),
+        (b"a,b,A \n1,2,3\n", "column “a” twice"),
+        ("a,\u200bb,B\u3000\n1,2,3\n".encode(), "column “b” twice"),
+        ("caf\u00e9,cafe\u0301\n1,2\n".encode(), "twice"),
+        (b"a;b;c\n1;2;3\n", "separated by semicolons"),
+        (b"a|b\n1|2\n", "separated by bars"),
+        ("a，b\n1，2\n".encode(), "full-width commas"),
+        (b'"a,b\n1,2\n', "never closed"),
+        (b"a,b\0\n1,2\n", "U\\+0000"),
+    ],
+)
+def test_it_refuses_files_that_cannot_be_used(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_table(data, name="t.csv")
+
+
+def test_it_refuses_commas_in_a_file_named_tsv() -> None:
+    with pytest.raises(FormatError, match="separated by commas"):
+        read_table(b"a,b\n1,2\n", name="t.tsv")
+
+
+def test_it_says_that_a_file_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="No such file"):
+        read_table(tmp_path / "none.csv", name="none.csv")
+
+
+def test_it_reads_a_single_column_without_separators() -> None:
+    assert contents(csv_table("label1", "1", "0", "1")) == [("1",), ("0",), ("1",)]
+
+
+def test_it_lets_columns_without_a_name_be_several() -> None:
+    assert read_table(b",a,\n0,x,\n", name="t.csv").header == ("", "a", "")
+
+
+def test_it_turns_json_values_into_text_as_they_are_written() -> None:
+    lines = [
+        '{"a": 3.10, "b": 1e3, "c": true}',
+        '{"a": 12345678901234567890, "b": "NA", "d": null}',
+        '{"c": false, "a": -0, "b": ""}',
+    ]
+    table = read_table("\n".join(lines).encode(), name="t.jsonl")
+    assert table.header == ("a", "b", "c", "d")
+    assert contents(table) == [
+        ("3.10", "1e3", "true", None),
+        ("12345678901234567890", "NA", None, None),
+        ("-0", "", "false", None),
+    ]
+
+
+def test_it_cuts_json_lines_at_line_feeds_only_and_skips_blank_ones() -> None:
+    text = '{"a": "x\u2028y"}\r\n\r\n{"a": "x\x85y"}\r\n{"a": "x\\u000by"}\r\n{}\r\n{"a": " "}\r\n'
+    rows = list(read_table(text.encode(), name="t.jsonl").rows)
+    assert [(row.line, row.cells) for row in rows] == [(1, ("x\u2028y",)), (3, ("x\x85y",)), (4, ("x\x0by",))]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"a": 1, "a": 1}', "“a” twice"),
+        ('{"z": {"x": 1, "x": 2}}', "“x” twice"),
+        ('{"z": NaN}', "NaN"),
+        ('{"z": [1, -Infinity]}', "-Infinity"),
+        ("[1, 2]", "no object"),
+        ('"text"', "no object"),
+        ("{'a': 1}", "not a JSON object"),
+        ('{"a": "half \\ud83d"}', "surrogate"),
+        ('{"a": "zero \\u0000"}', "U\\+0000"),
+        ('{"a": "raw \t tab"}', "not a JSON object"),
+        ("[" * 200_000, "nested too deeply"),
+    ],
+)
+def test_it_reports_bad_json_lines_with_their_number(line: str, message: str) -> None:
+    text = '{"a": 1}\n' + line + '\n{"a": 2}\n'
+    found = problems(read_table(text.encode(), name="t.jsonl"))
+    assert [number for number, _, _ in found] == [2]
+    assert re.search(message, found[0][2])
+
+
+def test_it_marks_nested_values_for_whoever_reads_the_column() -> None:
+    rows = list(read_table(b'{"a": "x", "b": [1], "c": {"d": 2}}\n', name="t.jsonl").rows)
+    assert (rows[0].nested, rows[0].problems) == ((1, 2), ())
+
+
+@pytest.mark.parametrize("data", [b"\n\n", b"[\n", b"{}\n", b'{"a": 1, "A": 2}\n', b'{"a\\u0000": 1}\n'])
+def test_it_refuses_json_without_rows_or_with_names_that_clash(data: bytes) -> None:
+    with pytest.raises(FormatError):
+        read_table(data, name="t.jsonl")
+
+
+def test_it_knows_json_lines_by_content() -> None:
+    assert read_table(b'{"a": 1}\n', name="t.txt").format == "jsonl"
+
+
+def test_it_joins_json_surrogate_pairs() -> None:
+    text = json.dumps({"a": "\U00020bb7"})
+    assert "\\ud842" in text
+    assert contents(read_table(text.encode(), name="t.jsonl")) == [("\U00020bb7",)]

@@ -1,0 +1,217 @@
+import datetime
+import io
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from openpyxl import Workbook
+from openpyxl.chartsheet import Chartsheet
+
+from annotation.formats import workbook as module
+from annotation.formats.errors import FormatError
+from annotation.formats.rows import Table
+from annotation.formats.tables import read_table
+from tests.annotation.formats.files import contents, lines_of, problems, workbook
+
+_SPREADSHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+
+
+def read(*rows: Sequence[object], **others: list[list[object]]) -> Table:
+    return read_table(workbook(*rows, others=others), name="t.xlsx")
+
+
+def with_part(data: bytes, part: str, text: str) -> bytes:
+    """The workbook with one part of it replaced."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w") as new:
+        for entry in old.infolist():
+            if entry.filename != part:
+                new.writestr(entry, old.read(entry.filename))
+        new.writestr(part, text)
+    return stream.getvalue()
+
+
+def with_sheet(rows: str) -> Table:
+    """A workbook whose only sheet holds these rows in XML, for what openpyxl itself cannot write."""
+    sheet = f"<worksheet {_SPREADSHEET}><sheetData>{rows}</sheetData></worksheet>"
+    return read_table(with_part(workbook(["x"]), "xl/worksheets/sheet1.xml", sheet), name="t.xlsx")
+
+
+def test_it_reads_numbers_without_a_decimal_point_they_do_not_need() -> None:
+    table = read(["id", "n"], [1, 2.0], [3.5, -1.0], [1e15, 123456789012345], [0.1, 3.10], [True, False])
+    assert contents(table) == [
+        ("1", "2"),
+        ("3.5", "-1"),
+        ("1000000000000000", "123456789012345"),
+        ("0.1", "3.1"),
+        ("true", "false"),
+    ]
+    assert (table.format, table.encoding, table.sheet) == ("xlsx", None, "Sheet")
+
+
+def test_it_keeps_text_as_it_stands() -> None:
+    cells = [
+        " NA ",
+        "007",
+        "1.0",
+        "null",
+        "\u3000x\u2028y\n z",
+        "\U00020bb7\U0001f468\u200d\U0001f469",
+        "N/A",
+    ]
+    assert contents(read(["a"], *[[cell] for cell in cells])) == [(cell,) for cell in cells]
+
+
+def test_it_ignores_empty_rows_and_columns_around_the_table_and_keeps_the_sheet_rows() -> None:
+    table = read(
+        [], [None, None], ["a", "b", None, " "], ["1", "2"], [None, " "], [3, None, None, None, "\u200b"]
+    )
+    rows = list(table.rows)
+    assert table.header == ("a", "b")
+    assert lines_of(rows) == [4, 6]
+    assert [row.cells for row in rows] == [("1", "2"), ("3", "")]
+
+
+def test_it_reports_text_to_the_right_of_the_header() -> None:
+    assert problems(read(["a", "b"], [1, 2], [1, 2, None, "x"]))[0][0] == 3
+    assert "Cell D3" in problems(read(["a", "b"], [1, 2], [1, 2, None, "x"]))[0][2]
+
+
+def test_it_reads_the_first_sheet_and_names_others_that_hold_something() -> None:
+    table = read(["a"], [1], empty=[[None]], notes=[[], ["x"]])
+    assert contents(table) == [("1",)]
+    assert [("Sheet" in w.message, "notes" in w.message, "empty" in w.message) for w in table.warnings] == [
+        (True, True, False)
+    ]
+
+
+def test_it_reports_formulas_without_a_stored_value_with_their_cell() -> None:
+    found = problems(read(["a", "b"], [1, "=1+1"], ["x", "y"]))
+    assert [(line, column) for line, column, _ in found] == [(2, "b")]
+    assert "Cell B2" in found[0][2]
+    assert "no stored value" in found[0][2]
+
+
+def test_it_reads_the_stored_value_of_a_formula_even_an_empty_one() -> None:
+    table = with_sheet(
+        '<row r="1"><c r="A1" t="str"><v>a</v></c><c r="B1" t="str"><v>b</v></c></row>'
+        '<row r="2"><c r="A2"><f>1+1</f><v>2</v></c><c r="B2" t="str"><f>IF(1,"","")</f><v></v></c></row>'
+        '<row r="3"><c r="A3" t="str"><f>"x"</f><v>x</v></c><c r="B3" t="b"><f>1=1</f><v>1</v></c></row>'
+    )
+    assert contents(table) == [("2", ""), ("x", "true")]
+
+
+@pytest.mark.parametrize(
+    "formula", ["<f>A1</f>", "<f/>", "<f>A1</f><v/>", '<f t="shared" si="0"/>', "<f>A1</f><v></v>"]
+)
+def test_it_takes_no_form_of_a_formula_without_value_for_an_empty_cell(formula: str) -> None:
+    table = with_sheet(
+        '<row r="1"><c r="A1" t="str"><v>a</v></c></row>'
+        f'<row r="2"><c r="A2">{formula}</c></row><row r="3"><c r="A3"><v>1</v></c></row>'
+    )
+    assert [(line, column) for line, column, _ in problems(table)] == [(2, "a")]
+
+
+def test_it_reports_error_values_but_not_text_that_looks_like_one() -> None:
+    table = with_sheet(
+        '<row r="1"><c t="inlineStr"><is><t>a</t></is></c></row>'
+        '<row r="2"><c t="e"><f>A9</f><v>#REF!</v></c></row>'
+        '<row r="3"><c t="inlineStr"><is><t>#REF!</t></is></c></row>'
+    )
+    rows = list(table.rows)
+    assert [(row.line, [p.message for p in row.problems]) for row in rows] == [
+        (2, ["Cell A2: it holds the error #REF!."]),
+        (3, []),
+    ]
+    assert rows[1].cells == ("#REF!",)
+
+
+def test_it_reads_dates_in_iso_form_and_warns_once_a_column() -> None:
+    day, moment = datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2, 3, 4, 5)
+    table = read(["a", "b"], [day, "x"], [moment, datetime.time(1, 2)], [datetime.timedelta(hours=25), day])
+    assert contents(table) == [
+        ("2026-01-02", "x"),
+        ("2026-01-02T03:04:05", "01:02:00"),
+        ("1 day, 1:00:00", "2026-01-02"),
+    ]
+    assert [(w.line, w.column) for w in table.warnings] == [(2, "A"), (3, "B")]
+
+
+def test_it_reads_escaped_characters_and_formatted_runs_from_shared_strings() -> None:
+    strings = (
+        f"<sst {_SPREADSHEET}><si><t>a</t></si><si><t>x_x000B_y_x000D_\n_x005F_x0041_ x005F_</t></si>"
+        "<si><r><t>那</t></r><r><rPr/><t xml:space='preserve'> 个</t></r><rPh sb='0' eb='1'><t>na</t></rPh></si></sst>"
+    )
+    sheet = (
+        f'<worksheet {_SPREADSHEET}><dimension ref="A1"/><sheetData><row r="1"><c r="A1" t="s"><v>0</v></c></row>'
+        '<row r="2"><c r="A2" t="s"><v>1</v></c></row><row r="3"><c r="A3" t="s"><v>2</v></c></row>'
+        "</sheetData></worksheet>"
+    )
+    data = with_part(
+        with_part(workbook(["x"]), "xl/worksheets/sheet1.xml", sheet), "xl/sharedStrings.xml", strings
+    )
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        types = archive.read("[Content_Types].xml").decode()
+    if "sharedStrings" not in types:
+        kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+        part = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{kind}"/></Types>'
+        data = with_part(data, "[Content_Types].xml", types.replace("</Types>", part))
+    assert contents(read_table(data, name="t.xlsx")) == [("x\x0by\r\n_x0041_ x005F_",), ("那 个",)]
+
+
+def test_it_reports_a_zero_character_written_as_an_escape() -> None:
+    assert [line for line, _, _ in problems(read(["a"], ["x_x0000_y"], ["z"]))] == [2]
+
+
+def test_it_skips_chart_sheets() -> None:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["a"])
+    sheet.append([1])
+    chart: Chartsheet = book.create_chartsheet("chart", 0)
+    assert chart.title == "chart"
+    stream = io.BytesIO()
+    book.save(stream)
+    assert contents(read_table(stream.getvalue(), name="t.xlsx")) == [("1",)]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"PK\x03\x04 no archive", "cannot be read"),
+        (workbook(["a"], [1])[:-200], "cannot be read"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "old Excel workbook"),
+        (b"a,b\n1,2\n", "it is no workbook"),
+        (workbook(["a"]), "no data rows"),
+        (workbook([]), "empty"),
+        (workbook(["a", "b", "A "], [1, 2, 3]), "twice"),
+        (with_part(workbook(["a"], [1]), "xl/worksheets/sheet1.xml", "<worksheet><broken"), "cannot be read"),
+        (with_part(workbook(["a"], [1]), "[Content_Types].xml", "<Types/>"), "cannot be read"),
+    ],
+)
+def test_it_refuses_what_is_no_readable_workbook(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_table(data, name="t.xlsx")
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ['<c r="ZZZZ2"><v>1</v></c>', '<c t="s"><v>99</v></c>', "<c><v>x</v></c>", '<c r="B2"/><c r="A2"/>'],
+)
+def test_it_refuses_a_sheet_that_contradicts_itself_further_down(cell: str) -> None:
+    with pytest.raises(FormatError, match="cannot be read"):
+        list(with_sheet(f'<row r="1"><c t="str"><v>a</v></c></row><row r="2">{cell}</row>').rows)
+
+
+def test_it_refuses_a_workbook_that_unpacks_to_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_UNPACKED_BYTES", 1000)
+    with pytest.raises(FormatError, match="unpacks to more than"):
+        read(["a"], [1])
+
+
+def test_it_reads_a_workbook_whatever_it_is_called(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(workbook(["a"], [1]))
+    assert read_table(path, name="t.csv").format == "xlsx"
