@@ -29,9 +29,10 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 COHEN: dict[str, Distance] = {"cohen": "nominal", "cohen_linear": "linear", "cohen_quadratic": "quadratic"}
-# Pseudo-count per cell in small samples. A half for the contrast (the protocol's rule). Elsewhere 1/q, which is the
-# same for two categories; with three, a half in each of nine cells pulls raw agreement and kappa down so far that
-# intervals at n = 60 cover 90 % only, against 93 % with a third.
+# Pseudo-count per cell in small samples. A half for the contrast (the protocol's rule): its cells are rare.
+# Elsewhere 1/q², one made-up item in all (Perks): over 72 simulated settings (30 to 150 items, two and three
+# categories, raw agreement from 0.76 up) intervals of the other figures then cover 94 % on average and 84 % at
+# worst; with a half per cell 86 to 91 % and 49 % at worst, with the bootstrap 77 % and 8 %.
 CONTRAST_PRIOR = 0.5
 # A table of kinds × sums beyond this (160 MB) is not resampled jointly.
 _LARGEST_JOINT_TABLE = 20_000_000
@@ -55,7 +56,7 @@ class Setting:
     @property
     def prior(self) -> float:
         """Pseudo-count per cell in small samples, but for the contrast."""
-        return 1 / self.q
+        return 1 / self.q**2
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,9 @@ def ratings_from_matrix(
 
     `scale` defaults to 0, 1, 2 …: equal steps in the order of the categories. `items` defaults to row numbers.
     """
-    numbers = np.asarray(table, dtype=np.int64).reshape(-1, len(raters))
+    numbers = np.asarray(table, dtype=np.int64)
+    if not numbers.size:
+        numbers = numbers.reshape(len(items or ()), len(raters))
     return Ratings(
         raters=tuple(raters),
         table=numbers,

@@ -44,7 +44,7 @@ def pooled_view(ratings: Ratings) -> Units:
         kinds,
         _pooled_features(rows),
         cells=_pooled_features(cells.reshape(-1, q)),
-        pairable=rows.sum(axis=1) >= 2,
+        judgements=rows.sum(axis=1),
         clusters=None if ratings.clusters is None else ratings.clusters[judged],
     )
 
@@ -88,8 +88,9 @@ def place_view(
         kinds,
         tables.reshape(len(rows), -1),
         cells=np.eye(len(places) * q * q),
-        pairable=np.ones(len(rows), dtype=np.bool_),
+        judgements=(rows > 0).sum(axis=1),
         clusters=None if clusters is None else clusters[common],
+        tables=len(places),
     )
 
 
@@ -105,7 +106,6 @@ def tables_only(labels: IntArray, places: Sequence[tuple[int, int]], *, q: int) 
         counts=np.ones(1, dtype=np.int64),
         cells=np.empty((0, tables.size)),
         n=n,
-        size=1.0,
     )
 
 

@@ -5,10 +5,12 @@ A figure here is a function of sums over items. Items that look alike (same cate
 independent items, and a million items cost no more than a hundred. Items of one cluster (the contexts of a
 compound) depend on each other, so clusters are the units then, and clusters made of the same kinds are again alike.
 
-Below 200 units a percentile bootstrap is too narrow, and useless where nothing disagrees. There the kinds get
-random weights instead: Gamma(number of such units), and Gamma(prior) for one made-up unit per cell of the pair table,
-normalised. For single items that is Dirichlet(count + prior) over the cells, the posterior under a prior of
-`prior` per cell; for clusters the Bayesian bootstrap (Rubin 1981, Annals of Statistics 9, 130–134) with the same prior.
+With two judgements per item and fewer than 200 units a percentile bootstrap is too narrow; where nothing disagrees it
+has no width at all. There the kinds get random weights instead: Gamma(number of such units), and Gamma(prior) for one
+made-up unit per cell of the pair table, normalised. For single items that is Dirichlet(count + prior) over the
+cells, the posterior under a prior of `prior` per cell; for clusters the Bayesian bootstrap (Rubin 1981, Annals of
+Statistics 9, 130–134) with the same prior. With three or more judgements per item the prior would weigh more than the
+narrower interval bears, and the bootstrap does better.
 """
 
 from collections.abc import Callable
@@ -39,13 +41,17 @@ class Units:
         cells: (c, f) what a made-up item of each cell of the pair table adds.
         n: units that hold at least one item with two judgements.
         size: such items per such unit.
+        two_judgements: whether each of these items has exactly two, so that its cell says all about it.
+        tables: pair tables that share the prior.
     """
 
     sums: FloatArray
     counts: IntArray
     cells: FloatArray
     n: int
-    size: float
+    size: float = 1.0
+    two_judgements: bool = True
+    tables: int = 1
 
     def totals(self) -> FloatArray:
         """(f,) the sums as observed."""
@@ -57,8 +63,9 @@ def units(
     sums: FloatArray,
     *,
     cells: FloatArray,
-    pairable: npt.NDArray[np.bool_],
+    judgements: IntArray,
     clusters: IntArray | None,
+    tables: int = 1,
 ) -> Units:
     """Groups items into units.
 
@@ -66,21 +73,30 @@ def units(
         kinds: (n,) kind of each item, a row of `sums`.
         sums: (p, f) what an item of each kind adds to the sums.
         cells: (c, f) the same for a made-up item of each cell.
-        pairable: (p,) whether items of this kind hold two judgements.
+        judgements: (p,) how many judgements items of this kind hold.
         clusters: (n,) cluster of each item, or None; clusters of one item each are the same as none.
+        tables: pair tables the cells belong to.
 
-    >>> few = units(np.array([0, 1, 0]), np.eye(2), cells=np.eye(2), pairable=np.array([True, True]), clusters=None)
+    >>> few = units(np.array([0, 1, 0]), np.eye(2), cells=np.eye(2), judgements=np.array([2, 2]), clusters=None)
     >>> few.counts.tolist(), few.n
     ([2, 1], 3)
     """
-    paired = pairable[kinds]
+    common = (judgements >= 2)[kinds]
+    n, size = int(common.sum()), 1.0
     if clusters is None or len(np.unique(clusters)) == len(clusters):
-        counts = np.bincount(kinds, minlength=len(sums))
-        n = int(paired.sum())
-        return Units(sums=sums, counts=counts, cells=cells, n=n, size=1.0)
-    unit_sums, counts = _cluster_kinds(kinds, sums, clusters)
-    n = len(np.unique(clusters[paired]))
-    return Units(sums=unit_sums, counts=counts, cells=cells, n=n, size=float(paired.sum()) / max(n, 1))
+        unit_sums, counts = sums, np.bincount(kinds, minlength=len(sums))
+    else:
+        unit_sums, counts = _cluster_kinds(kinds, sums, clusters)
+        n, size = len(np.unique(clusters[common])), n / max(len(np.unique(clusters[common])), 1)
+    return Units(
+        sums=unit_sums,
+        counts=counts,
+        cells=cells,
+        n=n,
+        size=size,
+        two_judgements=bool((judgements <= 2).all()),
+        tables=tables,
+    )
 
 
 def _cluster_kinds(kinds: IntArray, sums: FloatArray, clusters: IntArray) -> tuple[FloatArray, IntArray]:
@@ -127,7 +143,7 @@ class Sampler:
         """(resamples, f) sums over randomly weighted units and one made-up unit per cell (see the module)."""
         if prior not in self._weighted:
             rng = np.random.default_rng(self.seed)
-            made_up = np.full(len(self.units.cells), prior)
+            made_up = np.full(len(self.units.cells), prior / self.units.tables)
             shapes = np.concatenate([self.units.counts, made_up])
             unit_sums = np.concatenate([self.units.sums, self.units.cells * self.units.size])
             sums = np.empty((self.resamples, unit_sums.shape[1]))
@@ -156,13 +172,13 @@ def interval(
         of exactly 1) and is never of width 0.
 
     >>> cells = np.eye(2)  # of 20 items 18 agree
-    >>> twenty = Units(sums=cells, counts=np.array([18, 2]), cells=cells, n=20, size=1.0)
+    >>> twenty = Units(sums=cells, counts=np.array([18, 2]), cells=cells, n=20)
     >>> sampler = Sampler(twenty, seed=1, resamples=2000)
     >>> (low, high), method = interval(sampler, lambda sums: sums[:, 0] / 20, value=0.9, prior=0.5)
     >>> round(low, 1), round(high, 1), method
     (0.7, 1.0, 'dirichlet')
     """
-    if sampler.units.n >= SMALL_SAMPLE:
+    if sampler.units.n >= SMALL_SAMPLE or not sampler.units.two_judgements:
         bounds = _percentiles(figure(sampler.bootstrap()), value)
         if bounds is not None:
             return bounds, "bootstrap"
