@@ -1,5 +1,18 @@
-"""The sitemap."""
+"""The sitemap: each app lists its own pages."""
 
-from django.urls import URLPattern, URLResolver
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, include, path
+from drf_spectacular.views import SpectacularAPIView
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from annotation.views.accounts import admin_sign_in
+from scoring.api import report_of
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("admin/login/", admin_sign_in, name="admin_sign_in"),
+    path("admin/", admin.site.urls),
+    path("api/v1/", include("annotation.api.urls")),
+    path("api/v1/campaigns/<slug:slug>/reports/<str:kind>/", report_of, name="api_report"),
+    path("api/schema/", SpectacularAPIView.as_view(), name="api_schema"),
+    path("", include("annotation.urls")),
+    path("", include("scoring.urls")),
+]
