@@ -12,9 +12,8 @@ from annotation.models.round import Design
 from annotation.services.campaigns import create_campaign, main_round
 from annotation.services.people import add_member
 from benchmarks.bare import create_table
+from benchmarks.site import PASSWORD, SLUG
 
-SLUG = "bench"
-PASSWORD = "seven green rivers"
 CHUNK = 10_000
 
 

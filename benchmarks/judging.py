@@ -7,8 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.fill import PASSWORD, SLUG
-from benchmarks.site import ROOT, Session, Site, cpu_seconds, postgres_pid, sign_in
+from benchmarks.site import PASSWORD, ROOT, SLUG, Session, Site, cpu_seconds, postgres_pid, sign_in
 
 LUA = Path(__file__).resolve().parent
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 TICKS = os.sysconf("SC_CLK_TCK")
+SLUG = "bench"
+PASSWORD = "seven green rivers"
 ROOT = Path(__file__).resolve().parent.parent
 
 
