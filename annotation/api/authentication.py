@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
+from drf_spectacular.authentication import SessionScheme
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
@@ -53,6 +54,13 @@ class SeatAuthentication(SessionAuthentication):
             return None
         self.enforce_csrf(request)
         return SeatCaller(int(session[SESSION_KEY]), str(session[HASH_SESSION_KEY])), None
+
+
+class SeatScheme(SessionScheme):  # type: ignore[no-untyped-call]
+    """To a program it is the session cookie like any other."""
+
+    target_class = "annotation.api.authentication.SeatAuthentication"
+    priority = 1
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import api_view, authentication_classes
@@ -9,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.authentication import SeatAuthentication, SeatCaller, TokenAuthentication
+from annotation.api.bodies import LaterBody, SheetBody, read_body, schema_of
 from annotation.api.parameters import person, whole_number
 from annotation.models import Annotation, Membership, User
 from annotation.permissions import campaign_for
@@ -16,59 +18,6 @@ from annotation.services.answers import save_answers
 from annotation.services.errors import NotYours
 from annotation.services.screens import next_screens, progress, recent_screens, screen_at
 from annotation.services.seat import postpone
-from annotation.services.sheets import Answer, Sheet, Timing
-
-
-class LabelField(serializers.Field[str, Any, str, Any]):
-    """A label in any accepted spelling: correct, 正确, 1, true …"""
-
-    def to_internal_value(self, data: Any) -> str:
-        if isinstance(data, bool):
-            return str(data).lower()
-        if isinstance(data, str | int | float):
-            return str(data)
-        raise serializers.ValidationError("A label is a word or a number.")
-
-    def to_representation(self, value: str) -> str:
-        return value
-
-
-class AnswerSerializer(serializers.Serializer[Any]):
-    """One row's answer: a label, or the cause why it cannot be judged."""
-
-    assignment = serializers.IntegerField(min_value=1)
-    revision = serializers.IntegerField(min_value=0)
-    label = LabelField(required=False, allow_null=True)  # type: ignore[assignment]
-    cannot_judge = serializers.CharField(required=False, allow_null=True, allow_blank=True)
-    problem = serializers.CharField(required=False, allow_null=True, allow_blank=True)
-    detail = serializers.CharField(required=False, allow_null=True, allow_blank=True)
-    reasons = serializers.ListField(child=serializers.CharField(max_length=40), required=False, max_length=10)
-    atoms = serializers.ListField(child=serializers.IntegerField(min_value=0), required=False, max_length=10)
-    note = serializers.CharField(required=False, allow_null=True, allow_blank=True, trim_whitespace=False)
-    flag = serializers.BooleanField(required=False, default=False)
-
-
-class SheetSerializer(serializers.Serializer[Any]):
-    """The answers to one screen."""
-
-    client_key = serializers.UUIDField()
-    answers = serializers.ListField(child=AnswerSerializer(), allow_empty=False, max_length=100)
-    seconds = serializers.FloatField(required=False, allow_null=True, min_value=0)
-    visible_seconds = serializers.FloatField(required=False, allow_null=True, min_value=0)
-    active_seconds = serializers.FloatField(required=False, allow_null=True, min_value=0)
-    session = serializers.CharField(required=False, allow_null=True, allow_blank=True, max_length=36)
-    session_position = serializers.IntegerField(required=False, allow_null=True, min_value=1)
-    reference_seen = serializers.BooleanField(required=False, allow_null=True, default=None)
-    after = serializers.IntegerField(required=False, allow_null=True, min_value=0)
-    count = serializers.IntegerField(required=False, min_value=0, max_value=200, default=1)
-
-
-class LaterSerializer(serializers.Serializer[Any]):
-    """The rows of the screen to put at the end of one's part."""
-
-    assignments = serializers.ListField(
-        child=serializers.IntegerField(min_value=1), allow_empty=False, max_length=100
-    )
 
 
 class NextSerializer(serializers.Serializer[Any]):
@@ -102,7 +51,7 @@ def next_units(request: Request, slug: str) -> Response:
     )
 
 
-@extend_schema(responses={200: dict})
+@extend_schema(responses={200: OpenApiTypes.OBJECT})
 @api_view(["GET"])
 def screen(request: Request, slug: str, position: int) -> Response:
     """One of one's own screens, answered or not."""
@@ -124,23 +73,21 @@ def recent(request: Request, slug: str) -> Response:
     return Response({"units": recent_screens(campaign, expert_id=user.pk, count=count), "progress": None})
 
 
-@extend_schema(request=SheetSerializer, responses=SavedSerializer)
+@extend_schema(request={"application/json": schema_of(SheetBody)}, responses=SavedSerializer)
 @api_view(["POST"])
 @authentication_classes([TokenAuthentication, SeatAuthentication])
 def answers(request: Request, slug: str, unit: int) -> Response:
     """Save the answers to one screen, all or nothing; the same key and body again get the same reply."""
-    body = SheetSerializer(data=request.data)
-    body.is_valid(raise_exception=True)
-    given = body.validated_data
+    body = read_body(request._request, SheetBody)
     caller: User | SeatCaller = request.user  # type: ignore[assignment]
     by_session = isinstance(caller, SeatCaller)
     judged = save_answers(
-        sheet_of(unit, given),
+        body.sheet(unit),
         slug=slug,
         expert_id=caller.pk,
         source=Annotation.Source.SEAT if by_session else Annotation.Source.API,
-        after=given.get("after") or 0,
-        count=given["count"],
+        after=body.after or 0,
+        count=body.count,
         admit=(lambda place: caller.admit(place.password))
         if isinstance(caller, SeatCaller)
         else lambda place: True,
@@ -153,46 +100,12 @@ def answers(request: Request, slug: str, unit: int) -> Response:
     )
 
 
-@extend_schema(request=LaterSerializer, responses={200: dict})
+@extend_schema(request={"application/json": schema_of(LaterBody)}, responses={200: OpenApiTypes.OBJECT})
 @api_view(["POST"])
 def later(request: Request, slug: str, unit: int) -> Response:
     """Put a screen at the end of one's own part."""
     user = person(request)
     campaign = campaign_for(user, slug, Membership.Role.EXPERT)
-    body = LaterSerializer(data=request.data)
-    body.is_valid(raise_exception=True)
-    queue = postpone(
-        campaign, expert_id=user.pk, unit_id=unit, assignments=body.validated_data["assignments"]
-    )
+    body = read_body(request._request, LaterBody)
+    queue = postpone(campaign, expert_id=user.pk, unit_id=unit, assignments=body.assignments)
     return Response({"queue": queue})
-
-
-def sheet_of(unit: int, given: dict[str, Any]) -> Sheet:
-    """The request's body as the service takes it."""
-    return Sheet(
-        unit=unit,
-        client_key=given["client_key"],
-        answers=tuple(
-            Answer(
-                assignment=row["assignment"],
-                revision=row["revision"],
-                label=row.get("label") or "",
-                cannot_judge=row.get("cannot_judge") or "",
-                problem=row.get("problem") or "",
-                detail=row.get("detail") or "",
-                reasons=tuple(row.get("reasons", ())),
-                atoms=tuple(row.get("atoms", ())),
-                note=row.get("note") or "",
-                unsure=row["flag"],
-            )
-            for row in given["answers"]
-        ),
-        timing=Timing(
-            seconds=given.get("seconds"),
-            visible_seconds=given.get("visible_seconds"),
-            active_seconds=given.get("active_seconds"),
-            session=given.get("session") or "",
-            session_position=given.get("session_position"),
-        ),
-        reference_seen=given.get("reference_seen"),
-    )

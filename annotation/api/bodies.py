@@ -1,0 +1,119 @@
+"""What programs and the seat send, as typed structures; anything else is named by its place in the body."""
+
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+import msgspec
+from django.http import HttpRequest
+from msgspec import Meta, Struct
+
+from annotation.protocol.errors import ProtocolError
+from annotation.services.sheets import Answer, Sheet, Timing
+
+Id = Annotated[int, Meta(ge=1)]
+Count = Annotated[int, Meta(ge=0)]
+Seconds = Annotated[float, Meta(ge=0, le=1e7)]
+Word = Annotated[str, Meta(max_length=40)]
+
+
+class AnswerBody(Struct):
+    """One row's answer: a label in any accepted spelling, or the cause why it cannot be judged."""
+
+    assignment: Id
+    revision: Annotated[int, Meta(ge=0, le=1_000_000)]
+    label: str | int | float | bool | None = None
+    cannot_judge: Word | None = None
+    problem: Word | None = None
+    detail: Word | None = None
+    reasons: Annotated[list[Word], Meta(max_length=10)] = []
+    atoms: Annotated[list[Count], Meta(max_length=20)] = []
+    note: str | None = None
+    flag: bool = False
+
+    def answer(self) -> Answer:
+        """The answer as the service takes it."""
+        return Answer(
+            assignment=self.assignment,
+            revision=self.revision,
+            label=_label(self.label),
+            cannot_judge=self.cannot_judge or "",
+            problem=self.problem or "",
+            detail=self.detail or "",
+            reasons=tuple(self.reasons),
+            atoms=tuple(self.atoms),
+            note=self.note or "",
+            unsure=self.flag,
+        )
+
+
+def _label(given: str | float | bool | None) -> str:
+    if isinstance(given, bool):
+        return str(given).lower()
+    return "" if given is None else str(given)
+
+
+class SheetBody(Struct):
+    """The answers to one screen."""
+
+    client_key: UUID
+    answers: Annotated[list[AnswerBody], Meta(min_length=1, max_length=100)]
+    seconds: Seconds | None = None
+    visible_seconds: Seconds | None = None
+    active_seconds: Seconds | None = None
+    session: Annotated[str, Meta(max_length=36)] | None = None
+    session_position: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    reference_seen: bool | None = None
+    after: Count | None = None
+    count: Annotated[int, Meta(ge=0, le=200)] = 1
+
+    def sheet(self, unit: int) -> Sheet:
+        """The sheet as the service takes it."""
+        return Sheet(
+            unit=unit,
+            client_key=self.client_key,
+            answers=tuple(answer.answer() for answer in self.answers),
+            timing=Timing(
+                seconds=self.seconds,
+                visible_seconds=self.visible_seconds,
+                active_seconds=self.active_seconds,
+                session=self.session or "",
+                session_position=self.session_position,
+            ),
+            reference_seen=self.reference_seen,
+        )
+
+
+class LaterBody(Struct):
+    """The rows of the screen to put at the end of one's part."""
+
+    assignments: Annotated[list[Id], Meta(min_length=1, max_length=100)]
+
+
+B = TypeVar("B", bound=Struct)
+
+
+def read_body(request: HttpRequest, kind: type[B]) -> B:
+    """The request's JSON body; a ProtocolError says where it is not what it should be."""
+    try:
+        return msgspec.json.decode(request.body, type=kind)
+    except msgspec.ValidationError as error:
+        raise ProtocolError(f"The body is not as it should be: {error}.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise ProtocolError("The body is not JSON in UTF-8.") from None
+
+
+def schema_of(kind: type[Struct]) -> dict[str, Any]:
+    """The structure as a JSON schema without references, for the interface's description."""
+    (schema,), components = msgspec.json.schema_components([kind], ref_template="{name}")
+    inlined: dict[str, Any] = _inlined(schema, components)
+    return inlined
+
+
+def _inlined(schema: Any, components: dict[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_inlined(part, components) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(components[schema["$ref"]], components)
+    return {name: _inlined(part, components) for name, part in schema.items()}
