@@ -18,6 +18,10 @@ class Campaign(models.Model):
         ON_DEMAND = "on_demand", _("on demand")
         SHOWN = "shown", _("always shown")
 
+    class Order(models.TextChoices):
+        SHUFFLED = "shuffled", _("fully shuffled")
+        RUNS = "runs", _("in runs of about 20 of one relation")
+
     slug = models.SlugField(max_length=80, unique=True)
     title = models.CharField(_("title"), max_length=200)
     protocol = models.CharField(max_length=20, choices=Protocol)
@@ -27,6 +31,7 @@ class Campaign(models.Model):
         _("reference"), max_length=20, choices=Reference, default=Reference.ON_DEMAND
     )
     zero_detail = models.BooleanField(_("say why a triple is not plausible"), default=False)
+    order = models.CharField(_("order of triples"), max_length=10, choices=Order, default=Order.SHUFFLED)
     rule = models.CharField(max_length=40, blank=True)  # the label rule of the last finalize
     label_version = models.PositiveIntegerField(default=0)  # raised whenever a final label changed
     created_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")

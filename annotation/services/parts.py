@@ -10,15 +10,27 @@ from dataclasses import dataclass
 from itertools import islice
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
-from annotation.models import Assignment, Campaign, Design, Item, Membership, Part, PartUnit, Round, User
-from annotation.protocol.assignment import Plan, PlanUnit, context_order, plan, unit_order
-from annotation.services.campaigns import main_round
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Design,
+    HandIn,
+    Item,
+    Membership,
+    Part,
+    PartUnit,
+    Round,
+    User,
+)
+from annotation.protocol.assignment import Plan, PlanUnit, context_order, plan, run_order, unit_order
+from annotation.services.campaigns import check_seed, main_round
 from annotation.services.errors import Refused
 from annotation.services.people import add_member, audit, find_or_create_experts
 
 CHUNK = 2000
+RUN_LENGTH = 20  # triples of one relation in a row, where the campaign asks for runs
 POSTPONED = 1000  # places kept free at the end of each part for what an expert postpones
 
 
@@ -28,6 +40,7 @@ class UnitRows:
 
     pk: int
     key: str
+    relation: str  # of a triple; compounds have none
     contexts: tuple[tuple[int, ...], ...]  # the items of each context; a triple is one context with one item
 
     @property
@@ -36,37 +49,57 @@ class UnitRows:
 
 
 def unassigned_units(round_: Round) -> list[UnitRows]:
-    """The campaign's units without a part in this round, in the order of import."""
+    """The campaign's units that nobody has been given in this round, in the order of import.
+
+    A unit with judgements from elsewhere has its experts: it is in no part, and is not given out again.
+    """
     items = (
         Item.objects.active()
         .filter(campaign=round_.campaign)
         .exclude(unit__in=PartUnit.objects.filter(round=round_).values("unit"))
-        .order_by("unit__position", "context__number", "context", "position")
-        .values_list("unit", "unit__key", "context", "pk")
+        .exclude(unit__in=round_.assignments.filter(withdrawn_at__isnull=True).values("unit"))
+        .order_by("unit__position", *_IN_UNIT)
     )
-    contexts: dict[tuple[int, str], dict[int | None, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for unit, key, context, item in items.iterator(CHUNK):
-        contexts[unit, key][context].append(item)
+    return _unit_rows(items)
+
+
+def late_items(round_: Round) -> QuerySet[Item]:
+    """Items that came later into units which have their experts already, such as another system's translations."""
+    return (
+        Item.objects.active()
+        .filter(unit__in=PartUnit.objects.filter(round=round_).values("unit"))
+        .exclude(pk__in=round_.assignments.values("item"))
+        .order_by("unit__position", *_IN_UNIT)
+    )
+
+
+_IN_UNIT = ("context__number", "context", "position")
+
+
+def _unit_rows(items: QuerySet[Item]) -> list[UnitRows]:
+    contexts: dict[tuple[int, str, str], dict[int | None, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for unit, key, relation, context, item in items.values_list(
+        "unit", "unit__key", "relation", "context", "pk"
+    ).iterator(CHUNK):
+        contexts[unit, key, relation][context].append(item)
     return [
-        UnitRows(unit, key, tuple(tuple(found) for found in by_context.values()))
-        for (unit, key), by_context in contexts.items()
+        UnitRows(*unit, tuple(tuple(found) for found in by_context.values()))
+        for unit, by_context in contexts.items()
     ]
 
 
 def plan_parts(
     campaign: Campaign, *, experts: Sequence[str], design: str, seed: int, parts: int | None = None
 ) -> Plan:
-    """What `assign_parts` would store. Creates nobody, stores nothing."""
+    """What `assign_parts` would store. Creates nobody, stores nothing. Without units where all are given out."""
+    check_seed(seed)
     round_ = main_round(campaign)
-    units = unassigned_units(round_)
-    if not units:
-        raise Refused(
-            "Every unit of this campaign has been given to experts already; there is nothing to assign."
-        )
+    if not Item.objects.active().filter(campaign=campaign).exists():
+        raise Refused("This campaign has no items yet; import them first.")
     return plan(
         design,
         experts=experts,
-        units=[PlanUnit(unit.key, unit.n_items) for unit in units],
+        units=[PlanUnit(unit.key, unit.n_items) for unit in unassigned_units(round_)],
         parts=parts,
         k=round_.k,
         seed=seed,
@@ -85,7 +118,9 @@ def assign_parts(
 ) -> Plan:
     """Store the plan: parts, their units and all k assignments of every item, in one transaction.
 
-    `confirmed_hash` is what the manager was shown; if the campaign has changed since, nothing is stored.
+    Late items go to the experts of their units, whoever is named. Where all units are given out, nothing else is
+    stored and nobody is created. `confirmed_hash` is what the manager was shown; if the campaign has changed
+    since, nothing is stored.
     """
     try:
         with transaction.atomic():
@@ -99,11 +134,12 @@ def assign_parts(
                     "The campaign changed since this plan was shown: items were added, or somebody else assigned "
                     "them. Look at the new plan and confirm it again."
                 )
-            people = dict(zip(planned.loads, find_or_create_experts(list(planned.loads), by), strict=True))
-            for person in people.values():
-                add_member(campaign, person, Membership.Role.EXPERT, by=by)
-            _store(round_, planned, people=people, by=by)
-            audit(campaign, by, "parts assigned", {"design": design, "seed": seed, "hash": planned.hash})
+            if any(part.unit_keys for part in planned.parts):
+                people = dict(zip(planned.loads, find_or_create_experts(list(planned.loads), by), strict=True))
+                for person in people.values():
+                    add_member(campaign, person, Membership.Role.EXPERT, by=by)
+                _store(round_, planned, people=people, by=by)
+                audit(campaign, by, "parts assigned", {"design": design, "seed": seed, "hash": planned.hash})
     except IntegrityError:
         raise Refused(
             "Somebody else assigned these units at the same moment; look at the new plan."
@@ -112,27 +148,35 @@ def assign_parts(
 
 
 def _extend(round_: Round) -> None:
-    """Items that came later into units which have their experts already go to the same experts."""
-    late = (
-        Item.objects.active()
-        .filter(unit__in=PartUnit.objects.filter(round=round_).values("unit"))
-        .exclude(pk__in=Assignment.objects.filter(round=round_).values("item"))
-        .order_by("position")
-    )
-    for item in late:
-        shares = Assignment.objects.filter(round=round_, unit=item.unit_id, withdrawn_at__isnull=True)
-        for slot, expert, part in set(shares.values_list("slot", "expert", "part")):
-            mine = Assignment.objects.filter(round=round_, expert=expert)
-            Assignment.objects.create(
-                round=round_,
-                part_id=part,
-                unit_id=item.unit_id,
-                item=item,
-                expert_id=expert,
-                slot=slot,
-                position=mine.aggregate(last=Max("position"))["last"] + 1,
-                queue=mine.filter(part=part).aggregate(last=Max("queue"))["last"] + 1,
-            )
+    """Give late items to the experts of their units, a unit's translations together on screens at the part's end."""
+    late = _unit_rows(late_items(round_))
+    if not late:
+        return
+    experts_of = _experts_by_unit(round_)
+    shares: dict[tuple[int, int, int], list[UnitRows]] = defaultdict(list)
+    for unit in late:
+        for share in experts_of[unit.pk]:
+            shares[share].append(unit)
+    people = User.objects.in_bulk({expert for _part, _slot, expert in shares})
+    parts = round_.parts.in_bulk()
+    for (part, slot, expert), units in shares.items():
+        mine = round_.assignments.filter(expert=expert)
+        place = _Place(
+            position=mine.aggregate(last=Max("position"))["last"],
+            queue=mine.filter(part=part).aggregate(last=Max("queue"))["last"] + 1 - POSTPONED,
+        )
+        rows = _share(round_, parts[part], units, slot=slot, expert=people[expert])
+        _in_chunks(Assignment, place.put(rows))
+        HandIn.objects.filter(part=part, expert=expert).delete()  # there is work in it again
+
+
+def _experts_by_unit(round_: Round) -> dict[int, list[tuple[int, int, int]]]:
+    """For each unit its part, slots and experts."""
+    found: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    given = round_.assignments.filter(withdrawn_at__isnull=True, part__isnull=False).order_by("part", "slot")
+    for unit, *share in given.values_list("unit", "part", "slot", "expert").distinct():
+        found[unit].append((share[0], share[1], share[2]))
+    return found
 
 
 def _store(round_: Round, planned: Plan, *, people: dict[str, User], by: User | None) -> None:
@@ -199,10 +243,7 @@ def _share(
     screen = 0
     for variant in range(max((len(items) for unit in units for items in unit.contexts), default=0)):
         shown = [unit for unit in units if any(len(items) > variant for items in unit.contexts)]
-        for index in unit_order(
-            [unit.key for unit in shown], seed=seed + variant, expert=expert.username_folded
-        ):
-            unit = shown[index]
+        for unit in _in_order(round_.campaign, shown, seed=seed + variant, expert=expert):
             for row, item in enumerate(_screen_items(unit, variant, seed=seed, expert=expert), start=1):
                 yield Assignment(
                     round=round_,
@@ -216,6 +257,18 @@ def _share(
                     queue=0,
                 )
             screen += 1
+
+
+def _in_order(
+    campaign: Campaign, units: Sequence[UnitRows], *, seed: int, expert: User
+) -> Iterator[UnitRows]:
+    """The units in the expert's own drawn order: fully shuffled, or in runs of one relation."""
+    name = expert.username_folded
+    order = unit_order([unit.key for unit in units], seed=seed, expert=name)
+    if campaign.order == Campaign.Order.RUNS:
+        relations = [unit.relation for unit in units]
+        order = run_order(relations, order, length=RUN_LENGTH, seed=seed, expert=name)
+    return (units[index] for index in order)
 
 
 def _screen_items(unit: UnitRows, variant: int, *, seed: int, expert: User) -> Iterator[int]:

@@ -4,7 +4,7 @@ import csv
 import hashlib
 import json
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, groupby
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +16,7 @@ from annotation.protocol.assignment import (
     PlanUnit,
     context_order,
     plan,
+    run_order,
     unit_order,
 )
 from annotation.protocol.errors import ProtocolError
@@ -245,3 +246,15 @@ def test_it_orders_contexts_on_each_screen_anew() -> None:
     assert all(80 < top[context] < 160 for context in range(5))  # 120 ± 4 standard deviations (9.8)
     assert context_order(0, seed=1, expert="lin", unit_key="u1") == []
     assert context_order(5, seed=1, expert="wei", unit_key="u1") != list(orders[1])
+
+
+def test_it_puts_triples_in_runs_of_about_twenty_of_one_relation() -> None:
+    relations = ["xWant"] * 47 + ["oWant"] * 13 + ["xNeed"] * 20
+    shuffled = unit_order([f"t{i}" for i in range(80)], seed=3, expert="lin")
+    order = run_order(relations, shuffled, length=20, seed=3, expert="lin")
+    assert sorted(order) == list(range(80))
+    runs = [len(list(run)) for _relation, run in groupby(relations[i] for i in order)]
+    assert sum(runs) == 80
+    assert min(runs) >= 13
+    assert max(runs) <= 47
+    assert order != run_order(relations, shuffled, length=20, seed=3, expert="mei")
