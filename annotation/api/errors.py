@@ -11,7 +11,7 @@ from rest_framework.views import exception_handler
 
 from annotation.formats.errors import FormatError
 from annotation.protocol.errors import ProtocolError
-from annotation.services.errors import KeyReused, NotYours, Refused, Stale
+from annotation.services.errors import KeptAside, KeyReused, NotYours, Refused, Stale
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -21,6 +21,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
             return _response(404, "not_found", error.message)
         case KeyReused():
             return _response(422, "key_reused", error.message)
+        case KeptAside():
+            return _response(409, "kept_aside", error.message)
         case Stale():
             return _response(409, "stale", error.message, current=error.current)
         case Refused():

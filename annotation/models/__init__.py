@@ -1,7 +1,7 @@
 """The nouns, one per file."""
 
 from annotation.models.access import AuditEntry, Invitation, Token
-from annotation.models.annotation import Annotation
+from annotation.models.annotation import Annotation, Surplus
 from annotation.models.campaign import Campaign, Membership
 from annotation.models.final_label import FinalLabel
 from annotation.models.guideline import Guideline
@@ -29,6 +29,7 @@ __all__ = [
     "Part",
     "PartUnit",
     "Round",
+    "Surplus",
     "System",
     "Token",
     "Unit",

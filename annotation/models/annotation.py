@@ -7,6 +7,21 @@ from annotation.models.guideline import Guideline
 from annotation.models.round import Assignment
 
 
+class Surplus(models.Model):
+    """An answer that came after its item was withdrawn or moved: kept for the manager, counted nowhere."""
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="surplus")
+    client_key = models.UUIDField()
+    answer = models.JSONField()
+    received_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["received_at", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["assignment", "client_key"], name="surplus_client_key_once"),
+        ]
+
+
 class Annotation(models.Model):
     """One saved answer: a label, or "cannot judge" with its cause."""
 

@@ -12,15 +12,15 @@ writes a session, nothing depends on the campaign's size:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from annotation.models import Annotation, Assignment, HandIn, Round
+from annotation.models import Annotation, Assignment, HandIn, Round, Surplus
 from annotation.protocol.base import Protocol, get_protocol
 from annotation.protocol.errors import ProtocolError
 from annotation.services import answers_sql
 from annotation.services.answers_sql import FellShort, NotFound, Place
-from annotation.services.errors import KeyReused, NotYours, Refused, Stale
+from annotation.services.errors import KeptAside, KeyReused, NotYours, Refused, Stale
 from annotation.services.screens import MAX_SCREENS, screens_of
 from annotation.services.sheets import Answer, Saved, Sheet
 
@@ -60,17 +60,35 @@ def save_answers(
         raise NotYours("There is no such unit among your work.")
     protocol = get_protocol(place.protocol)
     sheet = replace(sheet, answers=tuple(checked(answer, protocol=protocol) for answer in sheet.answers))
-    count = min(count, MAX_SCREENS)
+    found = _Write(sheet, place, expert_id, source, after, min(count, MAX_SCREENS))
     try:
-        rows = answers_sql.write_and_read_next(
-            sheet, place, expert=expert_id, source=source, after=after, count=count
-        )
+        saved, rows = found.write(sheet)
     except FellShort:
-        saved = _explain(sheet, expert_id=expert_id)
-        rows = answers_sql.read_next(round_id=place.round, expert=expert_id, after=after, count=count)
-    else:
-        saved = [Saved(answer.assignment, answer.revision + 1) for answer in sheet.answers]
+        saved, rows = _explain(found)
     return Judged(saved, screens_of(rows, protocol=place.protocol, reference=place.reference))
+
+
+@dataclass(frozen=True)
+class _Write:
+    """What is to be written for whom, and what is to be read after it."""
+
+    sheet: Sheet
+    place: Place
+    expert_id: int
+    source: str
+    after: int
+    count: int
+
+    def write(self, sheet: Sheet) -> tuple[list[Saved], list[answers_sql.Row]]:
+        rows = answers_sql.write_and_read_next(
+            sheet, self.place, expert=self.expert_id, source=self.source, after=self.after, count=self.count
+        )
+        return [Saved(answer.assignment, answer.revision + 1) for answer in sheet.answers], rows
+
+    def read_next(self) -> list[answers_sql.Row]:
+        return answers_sql.read_next(
+            round_id=self.place.round, expert=self.expert_id, after=self.after, count=self.count
+        )
 
 
 def _check_rows(sheet: Sheet) -> None:
@@ -98,29 +116,74 @@ def checked(answer: Answer, *, protocol: Protocol) -> Answer:
     return replace(answer, label=protocol.parse_label(answer.label)) if answer.label else answer
 
 
-def _explain(sheet: Sheet, *, expert_id: int) -> list[Saved]:
+def _explain(attempt: _Write) -> tuple[list[Saved], list[answers_sql.Row]]:
     """Step 3: what was stored under this key before, or why nothing can be stored now."""
-    rows = Assignment.objects.filter(
-        pk__in=[answer.assignment for answer in sheet.answers], expert_id=expert_id
-    ).select_related("round", "part")
-    stored = {
-        annotation.assignment_id: annotation
-        for annotation in Annotation.objects.filter(assignment__in=rows, client_key=sheet.client_key)
-    }
+    sheet = attempt.sheet
+    rows = list(
+        Assignment.objects.filter(
+            pk__in=[answer.assignment for answer in sheet.answers], expert_id=attempt.expert_id
+        ).select_related("round__campaign", "part")
+    )
+    stored = dict(
+        Annotation.objects.filter(assignment__in=rows, client_key=sheet.client_key).values_list(
+            "assignment", "digest"
+        )
+    )
     if stored:
-        if len(stored) != len(sheet.answers) or any(row.digest != sheet.digest for row in stored.values()):
-            raise KeyReused("This client key was used for other answers; use a new key for a new answer.")
-        return [Saved(answer.assignment, stored[answer.assignment].revision) for answer in sheet.answers]
-    _refuse_what_is_closed(list(rows))
+        return _again(attempt, stored), attempt.read_next()
+    late = {row.pk for row in rows if row.withdrawn_at}
+    if late:
+        return _keep_aside(attempt, late)
+    _refuse_what_is_closed(rows)
     raise Stale(
         "This was answered elsewhere in the meantime: look at the answer that is stored, and change it if need be.",
         current=[current_answer(row) for row in rows],
     )
 
 
+def _again(attempt: _Write, stored: dict[int, str]) -> list[Saved]:
+    """The reply to a request that came before, if it is the same request."""
+    kept = set(
+        Surplus.objects.filter(
+            assignment__expert=attempt.expert_id, client_key=attempt.sheet.client_key
+        ).values_list("assignment", flat=True)
+    )
+    sheet = _without(attempt.sheet, kept)
+    if stored.keys() != {answer.assignment for answer in sheet.answers} or set(stored.values()) != {
+        sheet.digest
+    }:
+        raise KeyReused("This client key was used for other answers; use a new key for a new answer.")
+    return [Saved(answer.assignment, answer.revision + 1) for answer in sheet.answers]
+
+
+def _keep_aside(attempt: _Write, late: set[int]) -> tuple[list[Saved], list[answers_sql.Row]]:
+    """Answers to rows that were taken away meanwhile are kept, not counted; the others are saved as ever."""
+    sheet = attempt.sheet
+    Surplus.objects.bulk_create(
+        (
+            Surplus(assignment_id=answer.assignment, client_key=sheet.client_key, answer=asdict(answer))
+            for answer in sheet.answers
+            if answer.assignment in late
+        ),
+        ignore_conflicts=True,  # sent again
+    )
+    rest = _without(sheet, late)
+    if not rest.answers:
+        raise KeptAside(
+            "This unit was withdrawn, or given to somebody else, before your answer arrived. The answer is kept for "
+            "the project manager and does not count."
+        )
+    try:
+        return attempt.write(rest)
+    except FellShort:
+        return _explain(replace(attempt, sheet=rest))
+
+
+def _without(sheet: Sheet, rows: set[int]) -> Sheet:
+    return replace(sheet, answers=tuple(answer for answer in sheet.answers if answer.assignment not in rows))
+
+
 def _refuse_what_is_closed(rows: Sequence[Assignment]) -> None:
-    if any(row.withdrawn_at for row in rows):
-        raise Refused("This unit is no longer yours to judge: it was withdrawn or given to somebody else.")
     if any(row.round.state != Round.State.OPEN for row in rows):
         raise Refused("This round is closed; ask the project manager to open it again.")
     handed_in = HandIn.objects.filter(

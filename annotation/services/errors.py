@@ -13,6 +13,10 @@ class NotYours(Refused):
     """There is no such thing among what this person may touch; says nothing about what exists elsewhere."""
 
 
+class KeptAside(Refused):
+    """The answer came too late to count; it is kept and shown to the manager."""
+
+
 class KeyReused(Refused):
     """A client key came again with another body: two different answers under one name."""
 

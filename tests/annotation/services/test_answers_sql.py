@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from annotation.models import Annotation, Assignment, HandIn, Part
+from annotation.models import Annotation, Assignment, HandIn, Part, Surplus
 from annotation.models.round import Design
 from annotation.services.answers import save_answers
-from annotation.services.errors import KeyReused, NotYours, Refused, Stale
+from annotation.services.errors import KeptAside, KeyReused, NotYours, Refused, Stale
 from annotation.services.screens import next_screens
 from annotation.services.sheets import Answer, Sheet
 from tests.factories import Cast, make_assignment, make_cast, make_compound, make_triple
@@ -130,9 +130,33 @@ def test_what_was_handed_in_closed_or_withdrawn_is_refused() -> None:
     with pytest.raises(Refused, match="closed"):
         save(cast, sheet(row))
     cast.campaign.rounds.update(state="open")
-    Assignment.objects.filter(pk=row.pk).update(withdrawn_at="2026-01-01T00:00Z")
-    with pytest.raises(Refused, match="no longer yours"):
-        save(cast, sheet(row))
+
+
+def test_an_answer_to_a_row_that_was_taken_away_is_kept_and_not_counted() -> None:
+    cast, rows = triples(1)
+    Assignment.objects.filter(pk=rows[0].pk).update(withdrawn_at="2026-01-01T00:00Z")
+    given = sheet(rows[0])
+    for _again in range(2):
+        with pytest.raises(KeptAside, match="does not count"):
+            save(cast, given)
+    assert Surplus.objects.get().answer["label"] == "1"
+    rows[0].refresh_from_db()
+    assert (rows[0].revision, Annotation.objects.count()) == (0, 0)
+
+
+def test_the_other_rows_of_the_screen_are_saved() -> None:
+    cast = make_cast(protocol="compound", k=1)
+    part = with_part(cast)
+    items = make_compound(cast.campaign, 1)
+    rows = [
+        make_assignment(item, cast.ada, part=part, position=1, row=n, queue=1) for n, item in enumerate(items)
+    ]
+    Assignment.objects.filter(pk=rows[2].pk).update(withdrawn_at="2026-01-01T00:00Z")
+    given = sheet(*rows)
+    first = save(cast, given)
+    assert [one.assignment for one in first.saved] == [row.pk for row in rows if row is not rows[2]]
+    assert save(cast, given) == first
+    assert (Annotation.objects.count(), Surplus.objects.count()) == (4, 1)
 
 
 @pytest.mark.parametrize("n", [3, 60])
