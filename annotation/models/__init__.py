@@ -8,6 +8,7 @@ from annotation.models.guideline import Guideline
 from annotation.models.item import Context, ImportBatch, Item, Output, System, Unit
 from annotation.models.job import Job, Worker
 from annotation.models.round import Assignment, Design, HandIn, Part, PartUnit, Round
+from annotation.models.time_entry import TimeEntry
 from annotation.models.user import User
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Round",
     "Surplus",
     "System",
+    "TimeEntry",
     "Token",
     "Unit",
     "User",

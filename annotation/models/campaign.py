@@ -18,6 +18,11 @@ class Campaign(models.Model):
         ON_DEMAND = "on_demand", _("on demand")
         SHOWN = "shown", _("always shown")
 
+    class Reasons(models.TextChoices):
+        OFF = "off", _("not asked")
+        OPTIONAL = "optional", _("may be given")
+        REQUIRED = "required", _("must be given")
+
     class Order(models.TextChoices):
         SHUFFLED = "shuffled", _("fully shuffled")
         RUNS = "runs", _("in runs of about 20 of one relation")
@@ -31,6 +36,9 @@ class Campaign(models.Model):
         _("reference"), max_length=20, choices=Reference, default=Reference.ON_DEMAND
     )
     zero_detail = models.BooleanField(_("say why a triple is not plausible"), default=False)
+    reasons = models.CharField(
+        _("why a compound is wrong"), max_length=10, choices=Reasons, default=Reasons.OPTIONAL
+    )
     order = models.CharField(_("order of triples"), max_length=10, choices=Order, default=Order.SHUFFLED)
     rule = models.CharField(max_length=40, blank=True)  # the label rule of the last finalize
     label_version = models.PositiveIntegerField(default=0)  # raised whenever a final label changed
