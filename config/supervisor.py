@@ -16,9 +16,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+ROOT = Path(__file__).resolve().parent.parent
 STARTING = 60.0  # seconds the first page may take
 STOPPING = 8.0  # seconds the children get to finish what they do
 LOOK = 0.2  # seconds between two looks at the children
@@ -55,6 +57,8 @@ def become_supervisor(plan: Plan) -> NoReturn:
     os.write(writing, json.dumps(asdict(plan)).encode())
     os.close(writing)
     os.dup2(reading, 0)
+    # Wherever it was started from: the working directory stays, since paths in settings are relative to it.
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     os.execv(sys.executable, [sys.executable, "-m", "config.supervisor"])
 
 

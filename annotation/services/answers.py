@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from annotation.models import Annotation, Assignment, HandIn, Round, Surplus
 from annotation.protocol.base import Protocol, get_protocol
 from annotation.protocol.errors import ProtocolError
@@ -55,9 +57,9 @@ def save_answers(
     try:
         place = answers_sql.read(sheet, slug=slug, expert=expert_id)
     except NotFound:
-        raise NotYours("There is no such unit among your work.") from None
+        raise NotYours(_("There is no such unit among your work.")) from None
     if not (place.is_active and admit(place)):
-        raise NotYours("There is no such unit among your work.")
+        raise NotYours(_("There is no such unit among your work."))
     protocol = get_protocol(place.protocol)
     sheet = replace(sheet, answers=tuple(checked(answer, protocol=protocol) for answer in sheet.answers))
     found = _Write(sheet, place, expert_id, source, after, min(count, MAX_SCREENS))
@@ -93,9 +95,9 @@ class _Write:
 
 def _check_rows(sheet: Sheet) -> None:
     if not sheet.answers:
-        raise Refused("There is no answer to save.")
+        raise Refused(_("There is no answer to save."))
     if len({answer.assignment for answer in sheet.answers}) != len(sheet.answers):
-        raise Refused("The same row is answered twice; send one answer for each row.")
+        raise Refused(_("The same row is answered twice; send one answer for each row."))
 
 
 def checked(answer: Answer, *, protocol: Protocol) -> Answer:
@@ -104,15 +106,21 @@ def checked(answer: Answer, *, protocol: Protocol) -> Answer:
     A triple may carry a problem beside its label; everywhere an answer is a label or a cause, one of the two.
     """
     if bool(answer.label) == bool(answer.cannot_judge):
-        raise ProtocolError("An answer is a label or “cannot judge” with its cause: one of the two.")
+        raise ProtocolError(_("An answer is a label or “cannot judge” with its cause: one of the two."))
     causes = {cause.code for cause in protocol.cannot_judge_causes}
     for cause in (answer.cannot_judge, answer.problem):
         if cause and cause not in causes:
-            raise ProtocolError(f"“{cause}” is not a cause; the causes are {', '.join(sorted(causes))}.")
+            raise ProtocolError(
+                _("“%(cause)s” is not a cause; the causes are %(causes)s.")
+                % {"cause": cause, "causes": ", ".join(sorted(causes))}
+            )
     if len(answer.note) > NOTE_LIMIT:
-        raise ProtocolError(f"A note holds at most {NOTE_LIMIT} characters; this one has {len(answer.note)}.")
+        raise ProtocolError(
+            _("A note holds at most %(limit)d characters; this one has %(length)d.")
+            % {"limit": NOTE_LIMIT, "length": len(answer.note)}
+        )
     if "\0" in answer.note:
-        raise ProtocolError("The note holds U+0000, which cannot be stored.")
+        raise ProtocolError(_("The note holds U+0000, which cannot be stored."))
     return replace(answer, label=protocol.parse_label(answer.label)) if answer.label else answer
 
 
@@ -136,7 +144,9 @@ def _explain(attempt: _Write) -> tuple[list[Saved], list[answers_sql.Row]]:
         return _keep_aside(attempt, late)
     _refuse_what_is_closed(rows)
     raise Stale(
-        "This was answered elsewhere in the meantime: look at the answer that is stored, and change it if need be.",
+        _(
+            "This was answered elsewhere in the meantime: look at the answer that is stored, and change it if need be."
+        ),
         current=[current_answer(row) for row in rows],
     )
 
@@ -152,7 +162,7 @@ def _again(attempt: _Write, stored: dict[int, str]) -> list[Saved]:
     if stored.keys() != {answer.assignment for answer in sheet.answers} or set(stored.values()) != {
         sheet.digest
     }:
-        raise KeyReused("This client key was used for other answers; use a new key for a new answer.")
+        raise KeyReused(_("This client key was used for other answers; use a new key for a new answer."))
     return [Saved(answer.assignment, answer.revision + 1) for answer in sheet.answers]
 
 
@@ -170,8 +180,10 @@ def _keep_aside(attempt: _Write, late: set[int]) -> tuple[list[Saved], list[answ
     rest = _without(sheet, late)
     if not rest.answers:
         raise KeptAside(
-            "This unit was withdrawn, or given to somebody else, before your answer arrived. The answer is kept for "
-            "the project manager and does not count."
+            _(
+                "This unit was withdrawn, or given to somebody else, before your answer arrived. The answer is kept "
+                "for the project manager and does not count."
+            )
         )
     try:
         return attempt.write(rest)
@@ -185,12 +197,12 @@ def _without(sheet: Sheet, rows: set[int]) -> Sheet:
 
 def _refuse_what_is_closed(rows: Sequence[Assignment]) -> None:
     if any(row.round.state != Round.State.OPEN for row in rows):
-        raise Refused("This round is closed; ask the project manager to open it again.")
+        raise Refused(_("This round is closed; ask the project manager to open it again."))
     handed_in = HandIn.objects.filter(
         part__in={row.part_id for row in rows if row.part_id}, expert__in={row.expert_id for row in rows}
     )
     if handed_in.exists():
-        raise Refused("This part was handed in; ask the project manager to give it back to you.")
+        raise Refused(_("This part was handed in; ask the project manager to give it back to you."))
 
 
 def current_answer(row: Assignment) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from annotation.services.errors import Refused
 from annotation.services.people import add_member, audit
 
 GUIDELINES = Path(__file__).resolve().parent.parent / "guidelines"
-SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+RESERVED = frozenset({"new"})  # pages of their own
+SLUG = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
+TITLE_LENGTH = 200
 MAX_SEED = 2**31 - 1
 MAX_EXPERTS = 100  # per item
 
@@ -29,10 +31,13 @@ def create_campaign(
     """A campaign with its main round and the default guidelines as version 1; `by` becomes its manager."""
     rules = get_protocol(protocol)
     k = rules.default_k if annotators_per_item is None else annotators_per_item
-    if not SLUG.fullmatch(slug) or len(slug) > 80:
+    if not SLUG.fullmatch(slug) or len(slug) > 80 or slug in RESERVED:
         raise Refused(
-            f"“{slug}” cannot be an address: use small letters, digits and single hyphens, at most 80 characters."
+            f"“{slug[:80]}” cannot be an address: use letters, digits and single hyphens or underscores between "
+            "them, at most 80 characters."
         )
+    if len(title) > TITLE_LENGTH:
+        raise Refused(f"A title has at most {TITLE_LENGTH} characters; this one has {len(title)}.")
     if not 1 <= k <= MAX_EXPERTS:
         raise Refused(f"Each item is judged by 1 to {MAX_EXPERTS} experts; {k} were asked for.")
     check_seed(seed or 0)

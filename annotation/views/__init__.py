@@ -1,0 +1,1 @@
+"""One view per page; a file per kind of page."""

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error, connection
 
 from annotation import tasks
@@ -29,17 +29,34 @@ class Command(BaseCommand):
     )
     requires_system_checks: list[str] = []
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        name = f"{socket.gethostname()}:{os.getpid()}"
-        stop = threading.Event()
-        try:
-            if settings.REDIS_URL:
-                _work_from_broker(name, stop)
-            else:
-                _work_from_rows(name, stop)
-        finally:
-            stop.set()
-            _guarded(lambda: jobs.retire(name))
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--check", action="store_true", help="only say whether a worker is alive (exit 1: none is)"
+        )
+
+    def handle(self, *args: Any, check: bool, **options: Any) -> None:
+        if check:
+            _check()
+        else:
+            _work()
+
+
+def _check() -> None:
+    if not jobs.worker_health().alive:
+        raise CommandError("No worker has given a sign of life in the last seconds.")
+
+
+def _work() -> None:
+    name = f"{socket.gethostname()}:{os.getpid()}"
+    stop = threading.Event()
+    try:
+        if settings.REDIS_URL:
+            _work_from_broker(name, stop)
+        else:
+            _work_from_rows(name, stop)
+    finally:
+        stop.set()
+        _guarded(lambda: jobs.retire(name))
 
 
 def _work_from_broker(name: str, stop: threading.Event) -> None:

@@ -1,0 +1,365 @@
+"""What people type into pages, checked before a service sees it."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Campaign, Membership, User
+from annotation.services.access import TOKEN_NAME_LENGTH
+from annotation.services.campaigns import MAX_EXPERTS, SLUG, TITLE_LENGTH
+from annotation.services.items import REASON_LENGTH
+from annotation.services.uploads import LIMIT
+
+# Accounts
+
+
+class SignInForm(AuthenticationForm):
+    """Name and password."""
+
+    error_messages = {
+        "invalid_login": _("Name and password do not match. Mind capital letters in the password."),
+        "inactive": _("This account is closed."),
+    }
+
+    def clean(self) -> dict[str, Any]:
+        """Every spelling of a name counts as that person's attempt, or changing its case would never lock."""
+        name = self.cleaned_data.get("username")
+        if name:
+            with suppress(User.DoesNotExist):
+                self.cleaned_data["username"] = User.objects.get_by_natural_key(name).username
+        return super().clean()
+
+
+class TokenForm(forms.Form):
+    """The name of a new personal key."""
+
+    name = forms.CharField(
+        label=_("Name of the key"),
+        max_length=TOKEN_NAME_LENGTH,
+        help_text=_("What it is for, such as “laptop script”."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic in the stubs only
+    """A first password, or a new one for who forgot theirs: typed twice."""
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        plain_password_words(self)
+
+
+class ChangePasswordForm(PasswordChangeForm):
+    """A new password for who knows the old one."""
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        plain_password_words(self)
+        self.fields["old_password"].label = _("Your password now")
+
+
+def plain_password_words(form: forms.Form) -> None:
+    """The framework's list of password rules, in one sentence."""
+    form.fields["new_password1"].label = _("New password")
+    form.fields["new_password1"].help_text = _(
+        "At least 10 characters. Three or four unrelated words do well."
+    )
+    form.fields["new_password2"].label = _("The same again")
+    form.fields["new_password2"].help_text = ""
+
+
+# Campaigns
+
+RESERVED_SLUGS = ("new",)  # addresses that mean something else
+
+
+class CampaignForm(forms.Form):
+    """A new campaign."""
+
+    title = forms.CharField(
+        label=_("Title"),
+        max_length=TITLE_LENGTH,
+        help_text=_("What experts see, such as “CKBP v2, Chinese”."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    slug = forms.RegexField(
+        label=_("Address"),
+        regex=rf"\A{SLUG.pattern}\Z",
+        max_length=80,
+        help_text=_("Stands in links and commands: letters, digits and single hyphens, such as ckbp-zh."),
+        error_messages={
+            "invalid": _("Use letters, digits and single hyphens or underscores, such as ckbp-zh.")
+        },
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    protocol = forms.ChoiceField(
+        label=_("What is judged"),
+        choices=[
+            (Campaign.Protocol.COMPOUND, _("Compounds: is each of five translations correct?")),
+            (Campaign.Protocol.TRIPLE, _("Triples: does the sentence usually hold?")),
+        ],
+        widget=forms.RadioSelect,
+    )
+    annotators_per_item = forms.IntegerField(
+        label=_("Experts per item"),
+        min_value=1,
+        max_value=MAX_EXPERTS,
+        required=False,
+        help_text=_(
+            "How many experts judge each item on their own. Left empty: 1 for compounds, 2 for triples."
+        ),
+    )
+
+    def clean_slug(self) -> str:
+        slug = str(self.cleaned_data["slug"])
+        if slug in RESERVED_SLUGS:
+            raise forms.ValidationError(_("This address is taken by a page of the site; choose another one."))
+        return slug
+
+
+# Files
+
+
+class UploadedTable(forms.FileField):
+    """A file of bearable size."""
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        file = super().clean(data, initial)
+        if file is not None and file.size > LIMIT:
+            raise forms.ValidationError(
+                _(
+                    "This file has %(size)s; at most %(limit)s are taken at once. Split it, or use the command line."
+                ),
+                params={"size": filesizeformat(file.size), "limit": filesizeformat(LIMIT)},
+            )
+        return file
+
+
+class SystemFields(forms.Form):
+    """Whose translations the file holds, where it does not say."""
+
+    system = forms.CharField(
+        label=_("System"),
+        max_length=100,
+        required=False,
+        help_text=_("For rows that do not name their system."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    run = forms.CharField(
+        label=_("Run"),
+        max_length=100,
+        required=False,
+        help_text=_("For rows that do not name their run, such as a seed."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class ItemFileForm(SystemFields):
+    """One file of items."""
+
+    file = UploadedTable(
+        label=_("File"),
+        help_text=_("CSV, TSV, JSONL or XLSX; UTF-8, UTF-16 with a mark, or GB18030."),
+        widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.tab,.txt,.jsonl,.ndjson,.json,.xlsx,.xlsm"}),
+    )
+
+    field_order = ["file", "system", "run"]
+
+    def __init__(self, *args: Any, protocol: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if protocol != Campaign.Protocol.COMPOUND:
+            del self.fields["system"], self.fields["run"]
+
+
+class CognitionForm(SystemFields):
+    """The four files of a CoGnition test set."""
+
+    sources = UploadedTable(
+        label=_("Sources"), help_text=_("One sentence a line, such as NP.en. Its name is in the items' keys.")
+    )
+    compounds = UploadedTable(label=_("Compounds"), help_text=_("One compound a line, such as NP.compound."))
+    references = UploadedTable(
+        label=_("References"), help_text=_("One reference translation a line, such as NP.zh.")
+    )
+    translations = UploadedTable(
+        label=_("Translations"),
+        help_text=_("A workbook with src, hyp and human eval, or a text file with one translation a line."),
+    )
+    annotator = forms.CharField(
+        label=_("Whose verdicts the workbook holds"),
+        max_length=150,
+        required=False,
+        help_text=_("Left empty: the account “released”, with which nobody can sign in."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    field_order = ["sources", "compounds", "references", "translations", "system", "run", "annotator"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["system"].required = True
+        self.fields["system"].help_text = _("The system that made the translations.")
+
+
+class JudgementFileForm(forms.Form):
+    """A file of judgements that were made elsewhere."""
+
+    file = UploadedTable(
+        label=_("File"),
+        help_text=_("With item_id or triple_id (or the texts of the items), annotator and label."),
+        widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.tab,.txt,.jsonl,.ndjson,.json,.xlsx,.xlsm"}),
+    )
+    annotator = forms.CharField(
+        label=_("Expert"),
+        max_length=150,
+        required=False,
+        help_text=_(
+            "Who judged, where the file has no column annotator. Left empty: the account “released”."
+        ),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    column = forms.CharField(
+        label=_("Column of the labels"),
+        max_length=100,
+        required=False,
+        help_text=_("Where it is not called label."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    by_position = forms.BooleanField(
+        label=_("Row 1 is the first item, row 2 the second, and so on"),
+        required=False,
+    )
+
+
+class ConfirmImportForm(forms.Form):
+    """Storing what a preview showed."""
+
+    seen = forms.RegexField(regex=r"\A[0-9a-f]{64}\Z")
+    on_conflict = forms.ChoiceField(choices=[("refuse", ""), ("keep", ""), ("replace", "")], required=False)
+
+
+# Items
+
+
+class ItemFilterForm(forms.Form):
+    """Which items to show."""
+
+    q = forms.CharField(
+        label=_("Text"), max_length=200, required=False, widget=forms.TextInput(attrs={"type": "search"})
+    )
+    group = forms.ChoiceField(label=_("Type"), required=False)
+    state = forms.ChoiceField(
+        label=_("State"),
+        required=False,
+        choices=[
+            ("", _("all")),
+            ("problem", _("cannot judge or a problem")),
+            ("labelled", _("with a final label")),
+            ("tie", _("no label: tie")),
+            ("cannot_judge", _("no label: cannot judge")),
+            ("incomplete", _("no label: answers missing")),
+            ("withdrawn", _("withdrawn")),
+        ],
+    )
+    first = forms.IntegerField(label=_("From position"), min_value=1, max_value=2**31, required=False)
+    last = forms.IntegerField(label=_("to"), min_value=1, max_value=2**31, required=False)
+    after = forms.IntegerField(min_value=0, max_value=2**31, required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, groups: Sequence[str], protocol: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["group"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [("", _("all")), *((group, group) for group in groups)]
+        if protocol == Campaign.Protocol.TRIPLE:
+            field.label = _("Relation")
+
+
+class ReasonForm(forms.Form):
+    """Why something is done."""
+
+    reason = forms.CharField(label=_("Reason"), max_length=REASON_LENGTH)
+
+
+# Parts and people
+
+DESIGNS = [
+    ("cyclic", _("cyclic: neighbours in the list share parts")),
+    ("pairs", _("pairs: one part for every two experts")),
+    ("single", _("single: one expert per item")),
+]
+DESIGN_K = {"pairs": 2, "single": 1}  # the only number of experts per item that a design is for
+
+
+class AssignForm(forms.Form):
+    """Who judges, in how many parts, by which design."""
+
+    members = forms.MultipleChoiceField(
+        label=_("Experts of this campaign"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    names = forms.CharField(
+        label=_("New experts"),
+        required=False,
+        max_length=5000,
+        help_text=_("One name a line. Who has no account yet gets one, and a link to set a password."),
+        widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off", "spellcheck": "false"}),
+    )
+    design = forms.ChoiceField(label=_("Design"), choices=DESIGNS)
+    parts = forms.IntegerField(
+        label=_("Number of parts"),
+        min_value=1,
+        max_value=1000,
+        required=False,
+        help_text=_("Left empty: one part per expert (pairs: one per pair)."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text=_("Which unit falls into which part. The same seed gives the same parts."),
+    )
+
+    def __init__(self, *args: Any, members: Sequence[Membership], k: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        design = self.fields["design"]
+        assert isinstance(design, forms.ChoiceField)
+        design.choices = [(name, words) for name, words in DESIGNS if DESIGN_K.get(name, k) == k]
+        self.by_pk = {str(member.pk): member for member in members}
+        if members:
+            field = self.fields["members"]
+            assert isinstance(field, forms.MultipleChoiceField)
+            field.choices = [(pk, member.pseudonym) for pk, member in self.by_pk.items()]
+        else:
+            del self.fields["members"]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        chosen = [self.by_pk[pk].user.username for pk in data.get("members", ())]
+        typed = [name.strip() for name in data.get("names", "").splitlines() if name.strip()]
+        if not chosen and not typed:
+            raise forms.ValidationError(_("Say who judges: choose experts, or type their names."))
+        data["experts"] = chosen + typed
+        return data
+
+
+class PersonForm(forms.Form):
+    """Somebody who joins a campaign."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=150,
+        help_text=_("The name they sign in with. Who has no account yet gets one."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    role = forms.ChoiceField(
+        label=_("Role"),
+        choices=[
+            (Membership.Role.EXPERT, _("expert: judges")),
+            (Membership.Role.VIEWER, _("viewer: sees progress and reports")),
+            (Membership.Role.MANAGER, _("manager: runs the campaign")),
+        ],
+    )

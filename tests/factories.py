@@ -1,0 +1,188 @@
+"""The cast and its things: small functions that store what a test needs and nothing else.
+
+The cast: Mei manages, Ada and Lin are experts, Vera only looks on, Otto is a stranger (who manages a campaign of
+his own, since a stranger without any rights would prove little).
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.test import Client
+from django.utils import timezone
+
+from annotation.models import (
+    Assignment,
+    Campaign,
+    Context,
+    Design,
+    Guideline,
+    ImportBatch,
+    Item,
+    Membership,
+    Part,
+    Round,
+    Unit,
+    User,
+)
+
+PASSWORD = "seven green rivers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast:
+    """Everybody, and the campaign they share."""
+
+    mei: User
+    ada: User
+    lin: User
+    vera: User
+    otto: User
+    campaign: Campaign
+
+
+def make_user(name: str, *, password: str | None = None, **fields: Any) -> User:
+    return User.objects.create_user(name, password, **fields)
+
+
+def make_campaign(slug: str = "main", *, protocol: str = "triple", k: int = 2, **fields: Any) -> Campaign:
+    """A campaign with guideline 1 and its main round."""
+    campaign = Campaign.objects.create(
+        slug=slug, title=fields.pop("title", slug.title()), protocol=protocol, annotators_per_item=k, **fields
+    )
+    guideline = Guideline.objects.create(campaign=campaign, version=1, text_en="Judge.", text_zh="请判断。")
+    Round.objects.create(campaign=campaign, kind=Round.Kind.MAIN, k=k, guideline=guideline)
+    return campaign
+
+
+def make_member(campaign: Campaign, user: User, role: str, pseudonym: str) -> Membership:
+    return Membership.objects.create(campaign=campaign, user=user, role=role, pseudonym=pseudonym)
+
+
+def make_cast(*, protocol: str = "triple", k: int = 2) -> Cast:
+    """Mei, Ada, Lin, Vera and Otto, and the campaign “main” (of Otto: “other”). Nobody has a password."""
+    mei, ada, lin, vera, otto = (make_user(name) for name in ("mei", "ada", "lin", "vera", "otto"))
+    campaign = make_campaign(protocol=protocol, k=k)
+    make_member(campaign, mei, "manager", "M1")
+    make_member(campaign, ada, "expert", "A1")
+    make_member(campaign, lin, "expert", "A2")
+    make_member(campaign, vera, "viewer", "V1")
+    make_member(make_campaign("other", protocol=protocol, k=k), otto, "manager", "M1")
+    return Cast(mei=mei, ada=ada, lin=lin, vera=vera, otto=otto, campaign=campaign)
+
+
+def with_password(user: User, password: str = PASSWORD) -> User:
+    user.set_password(password)
+    user.save()
+    return user
+
+
+def signed_in(user: User) -> Client:
+    """A browser in which this person has signed in."""
+    client = Client()
+    client.force_login(user, "django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def make_batch(campaign: Campaign) -> ImportBatch:
+    """An import that is published, so that its items exist for everybody."""
+    now = timezone.now()
+    return ImportBatch.objects.create(
+        campaign=campaign,
+        file_name="items.csv",
+        sha256="0" * 64,
+        lease_until=now + timedelta(minutes=1),
+        published_at=now,
+    )
+
+
+def make_triple(campaign: Campaign, position: int, **fields: Any) -> Item:
+    """The triple at this position; its key is `t<position>`."""
+    key = f"t{position}"
+    batch = fields.pop("batch", None) or make_batch(campaign)
+    unit = Unit.objects.create(campaign=campaign, batch=batch, key=key, position=position)
+    values: dict[str, Any] = {
+        "head": "PersonX finish a marathon",
+        "relation": "xWant",
+        "tail": f"PersonX rest {position}",
+        **fields,
+    }
+    return Item.objects.create(
+        campaign=campaign,
+        unit=unit,
+        batch=batch,
+        position=position,
+        key=key,
+        key_folded=key,
+        given_key=True,
+        **values,
+    )
+
+
+def make_compound(campaign: Campaign, position: int, *, contexts: int = 5, **fields: Any) -> list[Item]:
+    """The compound at this unit position, one item per context."""
+    batch = fields.pop("batch", None) or make_batch(campaign)
+    compound = fields.pop("compound", f"lazy dog {position}")
+    unit = Unit.objects.create(
+        campaign=campaign, batch=batch, key=compound, position=position, compound=compound, **fields
+    )
+    return [
+        make_context_item(unit, number, position=(position - 1) * contexts + number)
+        for number in range(1, contexts + 1)
+    ]
+
+
+def make_context_item(unit: Unit, number: int, *, position: int) -> Item:
+    """Context `number` of a compound, and one translation of it."""
+    key = f"{unit.key}-{number}"
+    context = Context.objects.create(
+        unit=unit,
+        batch=unit.batch,
+        key=key,
+        key_folded=key,
+        given_key=True,
+        number=number,
+        source=f"{unit.compound} slept ({number}).",
+        reference=f"懒狗睡了（{number}）。",
+    )
+    return Item.objects.create(
+        campaign=unit.campaign,
+        unit=unit,
+        context=context,
+        batch=unit.batch,
+        position=position,
+        key=key,
+        key_folded=key,
+        given_key=True,
+        translation=f"懒狗睡着了（{number}）。",
+        digest=f"{number:064d}",
+    )
+
+
+def make_assignment(item: Item, expert: User, *, slot: int = 1, **fields: Any) -> Assignment:
+    """The item given to this expert in the campaign's main round, not yet answered."""
+    round_ = fields.pop("round", None) or item.campaign.rounds.get(kind=Round.Kind.MAIN)
+    values: dict[str, Any] = {
+        "position": item.unit.position,
+        "row": item.context.number if item.context else 1,
+        "queue": item.unit.position,
+        **fields,
+    }
+    return Assignment.objects.create(
+        round=round_, unit=item.unit, item=item, expert=expert, slot=slot, **values
+    )
+
+
+def make_part(round_: Round, index: int = 1) -> Part:
+    """An empty part; an assignment joins it with `part=…`."""
+    design = Design.objects.create(round=round_, name="cyclic", seed=1, hash="0" * 64, plan={})
+    return Part.objects.create(round=round_, design=design, index=index)
+
+
+def answer(assignment: Assignment, label: str = "1") -> Assignment:
+    """The assignment as it stands after one answer (without the annotation that a save also writes)."""
+    assignment.revision += 1
+    assignment.label = label
+    assignment.answered_at = timezone.now()
+    assignment.save()
+    return assignment
