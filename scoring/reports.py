@@ -5,6 +5,7 @@ Rounding happens here and nowhere else. A value that is undefined shows why, in 
 
 import csv
 import io
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,8 +47,8 @@ def tables(kind: str, document: Document) -> list[Table]:
 
 def _error_rates(document: Document) -> list[Table]:
     columns = (
-        "", "instances", "wrong", "instance %", "95 % interval", "compounds", "with an error", "aggregate %",
-        "95 % interval", "undecided", "all contexts wrong %",
+        "group", "instances", "wrong", "instance %", "instance 95 % interval", "compounds", "with an error",
+        "aggregate %", "aggregate 95 % interval", "undecided", "all contexts wrong %",
     )  # fmt: skip
     overall = [_rates_row("all", document)]
     by = [
@@ -115,14 +116,14 @@ def _agreement(document: Document) -> list[Table]:
         for pair in document["pairs"]
     ]
     means = [
-        [f"mean over pairs: {COEFFICIENTS[name]}", coefficient(mean["value"]), f"{mean['n_pairs']} of {mean['of_pairs']}"]
+        [COEFFICIENTS[name], coefficient(mean["value"]), f"{mean['n_pairs']} of {mean['of_pairs']}"]
         for name, mean in document["mean_over_pairs"].items()
     ]
     labels = [[label, str(count)] for label, count in document["distribution"].items()]
     return [
         Table("Agreement", columns, overall),
         Table("Pairs of experts", ["pair", "n", *(COEFFICIENTS[name] for name in kappas)], pairs),
-        Table("Means over pairs", ["", "value", "pairs"], means),
+        Table("Means over pairs", ["coefficient", "value", "pairs"], means),
         Table("How often each label was given", ["label", "judgements"], labels),
         *(_agreement_by(name, groups) for name, groups in document["by"].items()),
     ]
@@ -148,7 +149,7 @@ def _statistics(document: Document) -> list[Table]:
         ]
         for row in document["rows"]
     ]
-    return [Table("Composition", ["", "triples", "plausible", "% plausible", "% unseen"], rows)]
+    return [Table("Composition", ["group", "triples", "plausible", "% plausible", "% unseen"], rows)]
 
 
 def _classification(document: Document) -> list[Table]:
@@ -168,7 +169,12 @@ def _artifacts(document: Document) -> list[Table]:
 
 
 def _bleu(document: Document) -> list[Table]:
-    row = [document["system"] or "–", str(document["n"]), str(document["left_out"]), percent(document["score"])]
+    row = [
+        document["system"] or "–",
+        str(document["n"]),
+        str(document["left_out"]),
+        percent(document["score"]),
+    ]
     return [Table("Character BLEU", ["system", "n", "left out", "BLEU"], [row])]
 
 
@@ -204,7 +210,10 @@ def as_markdown(kind: str, document: Document) -> str:
 
 
 def _markdown_table(table: Table) -> str:
-    lines = [_markdown_row(table.columns), "|" + "|".join([" --- ", *(" ---: " for _ in table.columns[1:])]) + "|"]
+    lines = [
+        _markdown_row(table.columns),
+        "|" + "|".join([" --- ", *(" ---: " for _ in table.columns[1:])]) + "|",
+    ]
     lines += [_markdown_row(row) for row in table.rows]
     return f"**{table.title}**\n\n" + "\n".join(lines)
 
@@ -256,3 +265,13 @@ def as_csv(kind: str, document: Document) -> str:
         writer.writerow(["table", *table.columns])
         writer.writerows([table.title, *row] for row in table.rows)
     return buffer.getvalue()
+
+
+def as_jsonl(kind: str, document: Document) -> str:
+    """Every row of every table as one object."""
+    return "".join(
+        json.dumps({"table": table.title} | dict(zip(table.columns, row, strict=True)), ensure_ascii=False)
+        + "\n"
+        for table in tables(kind, document)
+        for row in table.rows
+    )

@@ -152,7 +152,7 @@ def triple_items(campaign: Campaign) -> Table:
 # Columns that hold numbers where a format tells them from text; ids and labels are text everywhere.
 NUMERIC: dict[str, type[int] | type[float]] = {
     "position": int, "slot": int, "revision": int, "guideline": int, "session_position": int,
-    "screen_position": int, "row": int, "rule_version": int, "label_version": int, "seconds": float,
+    "screen_position": int, "row": int, "label_version": int, "seconds": float,
     "visible_seconds": float, "active_seconds": float,
 }  # fmt: skip
 

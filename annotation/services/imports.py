@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Literal
 
 from django.db import IntegrityError, transaction
-from django.db.models import Model
+from django.db.models import CharField, Model
 from django.utils import timezone
 
 from annotation.formats.errors import RowIssue
@@ -93,7 +93,7 @@ def store(
     """
     file = _checked(file)
     if file.errors:
-        return preview(campaign, file)
+        return _report(file, compare(campaign, file.rows))
     batch = _claim(campaign, file.name, sha256=sha256, by=by)
     try:
         comparison = compare(campaign, file.rows)
@@ -136,7 +136,9 @@ def _bounded_texts(row: Row) -> Iterator[tuple[str, int, str | None]]:
 
 @cache
 def _limit(model: type[Model], name: str) -> int:
-    return int(model._meta.get_field(name).max_length or 0)
+    column = model._meta.get_field(name)
+    assert isinstance(column, CharField)
+    return column.max_length or 0
 
 
 def _report(file: FileRows[Any], comparison: Comparison) -> Report:

@@ -151,10 +151,11 @@ class _Index:
         self.by_text: dict[str, list[int]] = defaultdict(list)
         self.unit_of: dict[int, int] = {}
         self.texts_of: dict[int, dict[str, str]] = {}
+        self.given_key: dict[int, str] = {}  # of items whose file had ids
         self.outputs: dict[int, set[tuple[str, str]]] = defaultdict(set)
         seen: dict[str, int] = defaultdict(int)
         contexts: set[int] = set()
-        fields = ("pk", "position", "unit", "key_folded", "head", "relation", "tail", "unit__compound")
+        fields = ("pk", "position", "unit", "key_folded", "given_key", "head", "relation", "tail", "unit__compound")
         for row in (
             Item.objects.active()
             .filter(campaign=campaign)
@@ -165,6 +166,8 @@ class _Index:
             item = row["pk"]
             self.by_position[row["position"]] = item
             self.by_key[row["key_folded"]].append(item)
+            if row["given_key"]:
+                self.given_key[item] = row["key_folded"]
             self.unit_of[item] = row["unit"]
             self.texts_of[item] = self._texts(row)
             if row["context"] not in contexts:  # further translations of a context are no further context
@@ -187,8 +190,10 @@ class _Index:
         return triple_key(row["head"], row["relation"], row["tail"], occurrence=occurrence).folded
 
     def at(self, row: JudgementRow) -> int | str:
-        """The item at the row's position; texts that the file repeats must be the item's."""
+        """The item at the row's position; an id and texts that the file repeats must be the item's."""
         item = self.by_position[row.number]
+        if row.key and not row.key.derived and row.key.folded != self.given_key.get(item, row.key.folded):
+            return f"“{row.key.given[:120]}” is not the id of the item at position {row.number}."
         for name, text in row.texts.items():
             if fold_key(text) != fold_key(self.texts_of[item][name]):
                 return f"The {name} is not that of the item at position {row.number}."

@@ -81,9 +81,9 @@ class ExpertLine:
 
     @property
     def uninvited(self) -> bool:
-        """Given work, but unable to sign in: no password was set yet."""
+        """Work is waiting, but no password was set yet with which to sign in."""
         user = self.member.user
-        return user.is_active and user.password.startswith(UNUSABLE_PASSWORD_PREFIX) and self.given > 0
+        return self.at_work and user.is_active and user.password.startswith(UNUSABLE_PASSWORD_PREFIX)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Max, Q, QuerySet, Sum, Value
+from django.db.models import F, Max, Q, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Least, Replace
 from django.utils import timezone
 
@@ -41,9 +41,7 @@ def postpone(campaign: Campaign, *, expert_id: int, unit_id: int, assignments: S
     is answered or the limit of open postponed screens is reached.
     """
     with transaction.atomic():
-        rows = list(
-            own_work(campaign, expert_id=expert_id).filter(pk__in=assignments, unit_id=unit_id)
-        )
+        rows = list(own_work(campaign, expert_id=expert_id).filter(pk__in=assignments, unit_id=unit_id))
         if not rows or len(rows) != len(set(assignments)):
             raise NotYours("There is no such unit among your work.")
         first = rows[0]
@@ -93,7 +91,7 @@ def find_screens(campaign: Campaign, *, expert_id: int, text: str) -> list[dict[
     if not words:
         return []
     rows = own_work(campaign, expert_id=expert_id).filter(answered_at__isnull=False)
-    rows = rows.alias(joined=Replace("item__translation", Value(" "), Value("")))
+    rows = rows.alias(joined=Replace("item__translation", Value(" "), Value(""), output_field=TextField()))
     for word in words:
         if campaign.protocol == Campaign.Protocol.COMPOUND:
             rows = rows.filter(

@@ -12,9 +12,9 @@ def snapshot() -> Iterator[None]:
 
     PostgreSQL: a read-only transaction at REPEATABLE READ. SQLite: a plain BEGIN, which reads one state of the
     write-ahead log (Django's own transactions are IMMEDIATE and would hold up every writer). Inside a
-    transaction that is open already, its own view is used.
+    transaction or a snapshot that is open already, its own view is used.
     """
-    if connection.in_atomic_block:
+    if connection.in_atomic_block or _in_snapshot():
         yield
     elif connection.vendor == "postgresql":
         with transaction.atomic():
@@ -28,3 +28,8 @@ def snapshot() -> Iterator[None]:
                 yield
             finally:
                 cursor.execute("ROLLBACK")
+
+
+def _in_snapshot() -> bool:
+    """On SQLite Django does not know of the BEGIN above; the driver does."""
+    return connection.vendor == "sqlite" and bool(getattr(connection.connection, "in_transaction", False))

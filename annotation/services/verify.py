@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery
 
 from annotation.models import Annotation, Assignment, Campaign, FinalLabel, Item, Output, PartUnit, Round
+from annotation.protocol.errors import ProtocolError
 from annotation.protocol.labels import final_label
+from annotation.services.labels import effective_votes
 from annotation.services.snapshot import snapshot
 
 SHOWN = 100  # of each rule; the rest is counted
@@ -61,10 +63,10 @@ def _units_whole(campaign: Campaign) -> Iterator[str]:
     torn = (
         Assignment.objects.filter(round__campaign=campaign, part__isnull=False)
         .annotate(unit_part=Subquery(part))
-        .exclude(part=F("unit_part"))
+        .filter(Q(unit_part__isnull=True) | ~Q(part=F("unit_part")))
     )
     for position, index in torn.values_list("item__position", "part__index").distinct():
-        yield f"item at position {position} is judged in part {index}, its unit is in another part"
+        yield f"item at position {position} is judged in part {index}, but its unit is not in it"
 
 
 def _answers_agree(campaign: Campaign) -> Iterator[str]:
@@ -74,12 +76,14 @@ def _answers_agree(campaign: Campaign) -> Iterator[str]:
         Assignment.objects.filter(round__campaign=campaign)
         .annotate(
             saved=Count("annotations"),
+            latest=Max("annotations__revision"),
             last_label=Subquery(last.values("label")[:1]),
             last_cause=Subquery(last.values("cannot_judge")[:1]),
         )
         .filter(
             ~Q(saved=F("revision"))
-            | Q(revision__gte=1) & (~Q(last_label=F("label")) | ~Q(last_cause=F("cannot_judge")))
+            | Q(revision__gte=1)
+            & (~Q(latest=F("revision")) | ~Q(last_label=F("label")) | ~Q(last_cause=F("cannot_judge")))
         )
     )
     for position, slot in rows.values_list("item__position", "slot"):
@@ -87,12 +91,23 @@ def _answers_agree(campaign: Campaign) -> Iterator[str]:
 
 
 def _labels_follow_the_rule(campaign: Campaign) -> Iterator[str]:
-    """A final label is what its rule, in its version, makes of the answers it names."""
-    k = campaign.annotators_per_item
+    """A final label is what its rule, in its version, makes of the answers it names; these are the experts' own
+    unless somebody has answered since.
+    """
+    given = {votes.item: votes for votes in effective_votes(campaign)}
     for label in FinalLabel.objects.filter(item__campaign=campaign).select_related("item").iterator(2000):
-        outcome = final_label(label.rule, label.inputs, k=k, version=label.rule_version)
-        if (outcome.label or "", outcome.reason or "") != (label.label, label.reason):
+        votes = given.get(label.item_id)
+        differs = votes and votes.revisions == label.revisions and list(votes.votes) != label.inputs
+        if differs or not _follows(label, k=campaign.annotators_per_item):
             yield f"the final label of the item at position {label.item.position} does not follow from its answers"
+
+
+def _follows(label: FinalLabel, *, k: int) -> bool:
+    try:
+        outcome = final_label(label.rule, label.inputs, k=k, version=label.rule_version)
+    except ProtocolError:  # a rule that does not exist, or answers that it cannot count
+        return False
+    return (outcome.label or "", outcome.reason or "") == (label.label, label.reason)
 
 
 def _outputs_in_their_context(campaign: Campaign) -> Iterator[str]:

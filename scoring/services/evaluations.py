@@ -20,7 +20,9 @@ def request_agreement(campaign: Campaign, *, by: User | None, part: Part | None 
     """Ask for the agreement of the whole main round and of one part, or of every part."""
     parts = [part] if part else list(Part.objects.filter(round__campaign=campaign))
     asked: list[dict[str, Any]] = [{}, *({"part": one.pk} for one in parts)]
-    return [jobs.request(campaign=campaign, kind=AGREEMENT, arguments=arguments, by=by) for arguments in asked]
+    return [
+        jobs.request(campaign=campaign, kind=AGREEMENT, arguments=arguments, by=by) for arguments in asked
+    ]
 
 
 def agreement_work(job: Job, progress: Callable[..., None]) -> Callable[[], dict[str, Any]]:

@@ -59,7 +59,9 @@ def labels_of(campaign: Campaign, source: str | None = None) -> Labels:
     rule is run over the answers as they stand, and nothing is stored.
     """
     finalised = campaign.label_version > 0
-    if source == "imported" or (source is None and not finalised and campaign.protocol == Campaign.Protocol.TRIPLE):
+    if source == "imported" or (
+        source is None and not finalised and campaign.protocol == Campaign.Protocol.TRIPLE
+    ):
         return _imported(campaign)
     if finalised:
         return _final(campaign)
@@ -75,7 +77,9 @@ def _imported(campaign: Campaign) -> Labels:
 
 def _final(campaign: Campaign) -> Labels:
     rows = list(
-        FinalLabel.objects.filter(item__campaign=campaign).values_list("item", "label", "reason", "rule_version")
+        FinalLabel.objects.filter(item__campaign=campaign).values_list(
+            "item", "label", "reason", "rule_version"
+        )
     )
     return Labels(
         {item: label for item, label, _reason, _version in rows if label},
@@ -121,7 +125,9 @@ def choose_run(campaign: Campaign, system: str | None = None, run: str | None = 
         raise Refused("This campaign has no translations yet; import items first.")
     found = [pair for pair in pairs if system in (None, pair[0]) and run in (None, pair[1])]
     if len(found) != 1:
-        names = ", ".join(f"--system {name or '“”'}" + (f" --run {which}" if which else "") for name, which in pairs)
+        names = ", ".join(
+            f"--system {name or '“”'}" + (f" --run {which}" if which else "") for name, which in pairs
+        )
         problem = "Several systems or runs fit; name one" if found else "There is no such system or run"
         raise Refused(f"{problem}: {names}.")
     name, which = found[0]
@@ -187,7 +193,11 @@ def _texts(values: Any) -> NDArray[Any]:
 
 
 def ratings_of(
-    campaign: Campaign, *, names: Mapping[int, str], round_kind: str = Round.Kind.MAIN, part: int | None = None
+    campaign: Campaign,
+    *,
+    names: Mapping[int, str],
+    round_kind: str = Round.Kind.MAIN,
+    part: int | None = None,
 ) -> tuple[Ratings, dict[str, list[str]]]:
     """Every answer of a round, and for each item its part and its relation or type.
 

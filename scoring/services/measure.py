@@ -78,7 +78,9 @@ def agreement_report(campaign: Campaign, options: Options) -> Document:
     by = {
         name: {
             str(value): found.as_json()
-            for value, found in by_group(ratings, values, seed=options.seed, resamples=options.resamples).items()
+            for value, found in by_group(
+                ratings, values, seed=options.seed, resamples=options.resamples
+            ).items()
         }
         for name, values in groups.items()
     }
@@ -161,7 +163,9 @@ def compound_check_report(campaign: Campaign, options: Options) -> Document:
     instances, items = instances_of(chosen, labels)
     texts = translations_of(chosen)
     by_item = {item: row for row, item in enumerate(texts.items)}
-    there = np.array([item in by_item for item in items], dtype=np.bool_)  # a missing output is nothing to check
+    there = np.array(
+        [item in by_item for item in items], dtype=np.bool_
+    )  # a missing output is nothing to check
     rows = [by_item[item] for item in items if item in by_item]
     result = compound_check(
         _only_rows(instances, there),
@@ -210,4 +214,3 @@ def report(campaign: Campaign, kind: str, options: Options) -> Document:
     document = REPORTS[kind](campaign, options)
     json.dumps(document, allow_nan=False)
     return document
-

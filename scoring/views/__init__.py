@@ -1,0 +1,1 @@
+"""The report pages, and asking for figures to be worked out anew."""

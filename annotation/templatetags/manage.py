@@ -1,0 +1,93 @@
+"""Small words and figures on the pages of managers and viewers."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.models import Campaign, Job
+from annotation.protocol.labels import REASONS
+from annotation.services.overview import ExpertLine
+from annotation.templatetags.seat import in_language
+
+register = template.Library()
+
+CHECK_WORDS = {
+    "exactly k experts per item": gettext_lazy("Every item given out has exactly its number of experts"),
+    "units are never torn": gettext_lazy("No unit is torn between two parts"),
+    "answers agree with their annotations": gettext_lazy("Every answer is the last one its expert saved"),
+    "final labels follow their rule": gettext_lazy("Every final label follows from its answers by its rule"),
+    "outputs stand in their context": gettext_lazy("Every translation belongs to its context"),
+    "imports are complete": gettext_lazy("Every import holds as many items as it reported"),
+}
+STATE_KINDS = {
+    Job.State.PENDING: "",
+    Job.State.RUNNING: "info",
+    Job.State.DONE: "ok",
+    Job.State.FAILED: "wrong",
+}
+
+
+@register.filter
+def lookup(mapping: Mapping[Any, Any], key: Any) -> Any:
+    """What a mapping holds under a key; nothing where it does not."""
+    return mapping.get(key, "")
+
+
+@register.filter
+def grouped(number: object) -> object:
+    """10012 as 10,012; what is no whole number stays as it is."""
+    return f"{number:,}" if isinstance(number, int) else number
+
+
+@register.filter
+def label_word(label: str, campaign: Campaign) -> str:
+    """A final label in words."""
+    if campaign.protocol == Campaign.Protocol.COMPOUND:
+        return _("correct") if label == "1" else _("wrong")
+    return _("plausible") if label == "1" else _("not plausible")
+
+
+@register.filter
+def reason_word(reason: str) -> str:
+    """Why an item has no label, in words."""
+    return in_language(REASONS[reason]) if reason in REASONS else reason
+
+
+@register.filter
+def check_word(rule: str) -> str:
+    """What a check looks for, in words."""
+    return str(CHECK_WORDS.get(rule, rule))
+
+
+@register.filter
+def job_kind(state: str) -> str:
+    """The look of a job's state."""
+    return STATE_KINDS.get(Job.State(state), "")
+
+
+@register.filter
+def job_message(message: str) -> str:
+    """What a job says, in the language of the page where it is one of the site's own sentences."""
+    return _(message) if message else ""
+
+
+@register.filter
+def people_named(experts: Iterable[ExpertLine], names: bool) -> str:
+    """A1, A3, A4: the people somebody waits for."""
+    return _(", ").join(
+        f"{line.member.pseudonym} ({line.member.user.username})" if names else line.member.pseudonym
+        for line in experts
+    )
+
+
+@register.simple_tag
+def exact(text: str) -> SafeString:
+    """A text as it is: blanks and line breaks kept, nothing in it is markup; an empty one is said to be."""
+    if text:
+        return format_html('<span class="exact">{}</span>', text)
+    return format_html('<span class="muted">{}</span>', _("(empty)"))

@@ -1,0 +1,121 @@
+"""Opening a campaign, and the page that says where it stands."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation.formats.writers import FORMATS
+from annotation.forms import CampaignForm
+from annotation.models import Campaign, Membership
+from annotation.permissions import (
+    MANAGER,
+    VIEWER,
+    PersonRequest,
+    may_create_campaign,
+    members_only,
+    signed_in,
+)
+from annotation.protocol.base import get_protocol
+from annotation.protocol.errors import ProtocolError
+from annotation.protocol.labels import get_rule
+from annotation.services.campaigns import create_campaign
+from annotation.services.errors import Refused
+from annotation.services.jobs import worker_health
+from annotation.services.labels import rule_for
+from annotation.services.overview import STAGES, Overview, overview
+from annotation.services.people import audit
+from annotation.services.verify import CHECKS
+from annotation.services.verify import verify as find_violations
+from annotation.views.campaign_page import campaign_page
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def campaign_create(request: HttpRequest) -> HttpResponse:
+    """A new campaign; whoever opens it manages it."""
+    user = signed_in(request).user
+    if not may_create_campaign(user):
+        raise Http404
+    form = CampaignForm(request.POST or None)
+    if request.method != "POST":
+        return render(request, "annotation/campaign_create.html", {"form": form})
+    if form.is_valid():
+        try:
+            campaign = create_campaign(**form.cleaned_data, by=user)
+        except (Refused, ProtocolError) as refusal:
+            form.add_error("slug", refusal.message)
+        else:
+            messages.success(request, _("The campaign is open. Bring in its items next."))
+            return redirect("campaign", campaign.slug)
+    return render(request, "annotation/campaign_create.html", {"form": form}, status=400)
+
+
+@require_safe
+@members_only(MANAGER, VIEWER)
+def campaign(request: PersonRequest, member: Membership) -> HttpResponse:
+    """Where the campaign stands, who is waited for, what needs its manager. People under their pseudonyms."""
+    return _campaign_page(request, member)
+
+
+@require_POST
+@members_only(MANAGER)
+def campaign_names(request: PersonRequest, member: Membership) -> HttpResponse:
+    """The same page with names, this once; asking for them is written down."""
+    audit(member.campaign, request.user, "names shown", {"page": "campaign"})
+    return _campaign_page(request, member, names=True)
+
+
+def _campaign_page(request: PersonRequest, member: Membership, *, names: bool = False) -> HttpResponse:
+    found = overview(member.campaign)
+    context = {
+        "overview": found,
+        "steps": steps(found),
+        "names": names,
+        "today": timezone.localdate(),
+        "rules": rules_of(member.campaign),
+        "formats": FORMATS,
+        "worker": worker_health(),
+    }
+    return campaign_page(request, member, "annotation/campaign.html", context, tab="campaign")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stage of a campaign and how it stands: done, now, or later."""
+
+    stage: str
+    state: str
+
+
+def steps(found: Overview) -> list[Step]:
+    """The stages in their order; all before the present one are done."""
+    now = STAGES.index(found.stage)
+    return [
+        Step(stage, "done" if place < now else "now" if place == now else "later")
+        for place, stage in enumerate(STAGES)
+    ]
+
+
+def rules_of(campaign: Campaign) -> list[dict[str, Any]]:
+    """The label rules that fit the campaign, the one that would be used marked."""
+    protocol, k = get_protocol(campaign.protocol), campaign.annotators_per_item
+    try:
+        chosen = rule_for(campaign)
+    except ProtocolError:  # no rule of its own for this number of experts: somebody has to choose
+        chosen = ""
+    fitting = [rule for rule in map(get_rule, protocol.label_rules) if rule.only_k in (None, k)]
+    return [{"name": rule.name, "words": rule.words, "chosen": rule.name == chosen} for rule in fitting]
+
+
+@require_safe
+@members_only(MANAGER, VIEWER)
+def verify(request: PersonRequest, member: Membership) -> HttpResponseBase:
+    """Everything that must hold, checked over all that is stored."""
+    violations = find_violations(member.campaign)
+    by_rule = {rule: [found.where for found in violations if found.rule == rule] for rule in CHECKS}
+    return campaign_page(request, member, "annotation/verify.html", {"by_rule": by_rule}, tab="campaign")

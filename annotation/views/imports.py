@@ -1,0 +1,182 @@
+"""Bringing files in: send them, look at what they would change, confirm, see what became of it."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation.formats.errors import FormatError
+from annotation.forms import CognitionForm, ConfirmImportForm, ItemFileForm, JudgementFileForm
+from annotation.models import Campaign, Job, Membership
+from annotation.permissions import MANAGER, PersonRequest, members_only
+from annotation.protocol.base import get_protocol
+from annotation.services import import_files, jobs, uploads
+from annotation.services.errors import Refused
+from annotation.services.import_files import IN_REQUEST, PreviewOutdated
+from annotation.services.jobs import worker_health
+from annotation.services.uploads import Upload
+from annotation.tasks import wake
+from annotation.views.campaign_page import campaign_page
+from annotation.views.jobs import JobLine, job_title
+from annotation.views.refusals import plain_refusals
+
+Forms = dict[str, forms.Form]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@members_only(MANAGER)
+def campaign_import(request: PersonRequest, member: Membership) -> HttpResponse:
+    """Send a file of items, a CoGnition test set, or a file of judgements. Nothing is stored by sending it."""
+    campaign = member.campaign
+    if request.method != "POST":
+        return _import_page(request, member, _forms(campaign))
+    kind = request.POST.get("kind", "")
+    shown = _forms(campaign, kind=kind, data=request.POST, files=request.FILES)
+    if kind not in shown or not shown[kind].is_valid():
+        return _import_page(request, member, shown, status=400)
+    upload = _keep(request, campaign, kind, shown[kind])
+    try:
+        import_files.check(campaign, upload)
+    except (FormatError, Refused) as error:
+        uploads.discard(upload)
+        shown[kind].add_error(None, str(error))
+        return _import_page(request, member, shown, status=400)
+    return redirect("import_preview", campaign.slug, upload.token)
+
+
+def _forms(campaign: Campaign, *, kind: str = "", data: Any = None, files: Any = None) -> Forms:
+    """The forms that fit the campaign; only the one that was sent is filled in."""
+    sent: Mapping[str, Any] = {"data": data, "files": files}
+    found: Forms = {
+        "items": ItemFileForm(
+            **(sent if kind == "items" else {}), prefix="items", protocol=campaign.protocol
+        ),
+        "judgements": JudgementFileForm(**(sent if kind == "judgements" else {}), prefix="judgements"),
+    }
+    if campaign.protocol == Campaign.Protocol.COMPOUND:
+        found["cognition"] = CognitionForm(**(sent if kind == "cognition" else {}), prefix="cognition")
+    return found
+
+
+def _keep(request: PersonRequest, campaign: Campaign, kind: str, form: forms.Form) -> Upload:
+    data = form.cleaned_data
+    files = {name: value for name, value in data.items() if isinstance(value, UploadedFile)}
+    options = {name: value for name, value in data.items() if name not in files and value}
+    return uploads.keep(campaign, kind, files, options=options, by=request.user)
+
+
+def _import_page(
+    request: PersonRequest, member: Membership, shown: Forms, *, status: int = 200
+) -> HttpResponse:
+    campaign = member.campaign
+    protocol = get_protocol(campaign.protocol)
+    context = {
+        "forms": shown,
+        "columns": protocol.columns,
+        "batches": campaign.import_batches.filter(published_at__isnull=False)
+        .select_related("created_by")
+        .order_by("-id")[:20],
+        "limit": filesizeformat(uploads.LIMIT),
+        "examples": protocol.examples,
+        "sent": next((kind for kind, form in shown.items() if form.is_bound), "items"),
+    }
+    return campaign_page(
+        request, member, "annotation/campaign_import.html", context, tab="import", status=status
+    )
+
+
+@require_safe
+@plain_refusals
+@members_only(MANAGER)
+def import_preview(request: PersonRequest, member: Membership, token: UUID) -> HttpResponse:
+    """What the file holds and would change; then how the import goes on; then what was stored."""
+    return _preview_page(request, member, uploads.find(member.campaign, token))
+
+
+def _preview_page(
+    request: PersonRequest, member: Membership, upload: Upload, *, status: int = 200
+) -> HttpResponse:
+    job = Job.objects.filter(campaign=member.campaign, pk=upload.job).first() if upload.job else None
+    found = upload.result or upload.preview or {}
+    context = {
+        "upload": upload,
+        "found": found,
+        "job": job,
+        "job_line": job and JobLine(job, job_title(job, {})),
+        "at_work": job is not None and job.state in (Job.State.PENDING, Job.State.RUNNING),
+        "may_store": _may_store(upload),
+        "new": found.get("added") or found.get("judgements"),
+        "worker": worker_health(),
+    }
+    return campaign_page(
+        request, member, "annotation/import_preview.html", context, tab="import", status=status
+    )
+
+
+def _may_store(upload: Upload) -> bool:
+    """Whether there is something to confirm: texts that differ can be decided on for files of items only."""
+    found = upload.preview or {}
+    if upload.result is not None or found.get("errors"):
+        return False
+    if found.get("conflicts"):
+        return upload.kind == "items"
+    return bool(found.get("added") or found.get("judgements"))
+
+
+@require_POST
+@plain_refusals
+@members_only(MANAGER)
+def import_confirm(request: PersonRequest, member: Membership, token: UUID) -> HttpResponse:
+    """Store what the preview showed: at once, or by the worker where it is long."""
+    campaign = member.campaign
+    upload = uploads.find(campaign, token)
+    form = ConfirmImportForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("This form is incomplete; open the page again."))
+        return _preview_page(request, member, upload, status=400)
+    choice = {"seen": form.cleaned_data["seen"], "on_conflict": form.cleaned_data["on_conflict"] or "refuse"}
+    if upload.result is None and (upload.preview or {}).get("rows", 0) > IN_REQUEST:
+        _ask_worker(campaign, upload, choice, request)
+        return redirect("import_preview", campaign.slug, upload.token)
+    try:
+        import_files.store_upload(campaign, upload, by=request.user, **choice)
+    except PreviewOutdated as outdated:
+        messages.warning(request, outdated.message)
+        return _preview_page(request, member, import_files.check(campaign, upload), status=409)
+    except (FormatError, Refused) as error:
+        messages.error(request, str(error))
+        return _preview_page(request, member, upload, status=409)
+    return redirect("import_preview", campaign.slug, upload.token)
+
+
+def _ask_worker(
+    campaign: Campaign, upload: Upload, choice: Mapping[str, str], request: PersonRequest
+) -> None:
+    with transaction.atomic():
+        job = jobs.request(
+            campaign=campaign,
+            kind=import_files.KIND,
+            arguments={"upload": upload.token, **choice},
+            by=request.user,
+        )
+        wake(job)
+    uploads.note(upload, job=job.pk)
+
+
+@require_POST
+@plain_refusals
+@members_only(MANAGER)
+def import_discard(request: PersonRequest, member: Membership, token: UUID) -> HttpResponse:
+    """Forget an upload; nothing of it was stored."""
+    uploads.discard(uploads.find(member.campaign, token))
+    messages.info(request, _("The upload is thrown away; nothing was stored."))
+    return redirect("campaign_import", member.campaign.slug)

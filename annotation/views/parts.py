@@ -1,0 +1,188 @@
+"""Giving parts to experts, and looking at one part."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation.forms import AssignForm
+from annotation.models import Campaign, Membership, Part, User
+from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
+from annotation.protocol.assignment import Plan
+from annotation.protocol.errors import ProtocolError
+from annotation.protocol.text import fold_name
+from annotation.services import hand_ins
+from annotation.services.campaigns import main_round
+from annotation.services.errors import Refused
+from annotation.services.invitations import invite_new
+from annotation.services.overview import expert_lines
+from annotation.services.parts import assign_parts, late_items, plan_parts, unassigned_units
+from annotation.views.campaign_page import campaign_page
+from annotation.views.refusals import plain_refusals
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@members_only(MANAGER)
+def assign(request: PersonRequest, member: Membership) -> HttpResponse:
+    """Choose experts and a design; look at the plan, which stores nothing; confirm it by its hash."""
+    campaign = member.campaign
+    if request.method != "POST":
+        return _assign_page(request, member, _form(campaign))
+    form = _form(campaign, request.POST)
+    if not form.is_valid():
+        return _assign_page(request, member, form, status=400)
+    asked = {name: form.cleaned_data[name] for name in ("experts", "design", "seed", "parts")}
+    if "hash" in request.POST:
+        return _confirm(request, member, form, asked, confirmed_hash=request.POST["hash"])
+    try:
+        planned = plan_parts(campaign, **asked)
+    except (ProtocolError, Refused) as refusal:
+        form.add_error(None, refusal.message)
+        return _assign_page(request, member, form, status=400)
+    return _assign_page(request, member, form, planned=planned)
+
+
+def _confirm(
+    request: PersonRequest,
+    member: Membership,
+    form: AssignForm,
+    asked: dict[str, Any],
+    *,
+    confirmed_hash: str,
+) -> HttpResponse:
+    campaign = member.campaign
+    try:
+        planned = assign_parts(campaign, **asked, by=request.user, confirmed_hash=confirmed_hash)
+    except (ProtocolError, Refused) as refusal:
+        form.add_error(None, refusal.message)
+        return _assign_page(request, member, form, status=409)
+    names = [fold_name(name) for name in planned.loads]
+    offers = invite_new(campaign, User.objects.filter(username_folded__in=names), request.user)
+    if not offers:
+        messages.success(request, _("The parts are given out."))
+        return redirect("campaign", campaign.slug)
+    context = {"offers": offers, "done": _("The parts are given out.")}
+    return campaign_page(request, member, "annotation/invitations.html", context, tab="assign")
+
+
+def _form(campaign: Campaign, data: Any = None) -> AssignForm:
+    members = (
+        campaign.memberships.filter(role=Membership.Role.EXPERT, user__is_active=True)
+        .select_related("user")
+        .order_by("id")
+    )
+    chosen = list(members)
+    k = campaign.annotators_per_item
+    initial = {
+        "members": [str(member.pk) for member in chosen],
+        "design": "single" if k == 1 else "cyclic",
+        "seed": campaign.seed,
+    }
+    return AssignForm(data, members=chosen, k=k, initial=initial)
+
+
+def _assign_page(
+    request: PersonRequest,
+    member: Membership,
+    form: AssignForm,
+    *,
+    planned: Plan | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    round_ = main_round(member.campaign)
+    waiting = unassigned_units(round_)
+    context = {
+        "form": form,
+        "n_units": len(waiting),
+        "n_items": sum(unit.n_items for unit in waiting),
+        "n_late": late_items(round_).count(),
+        "plan": planned and shown_plan(planned, form),
+    }
+    return campaign_page(request, member, "annotation/assign.html", context, tab="assign", status=status)
+
+
+@dataclass(frozen=True)
+class PlanLine:
+    """One part of a plan: its size, and for every expert their slot in it, None where they do not judge it."""
+
+    index: int
+    n_units: int
+    n_items: int
+    slots: Sequence[int | None]
+
+
+@dataclass(frozen=True)
+class ShownPlan:
+    """A plan as a table of parts × experts; members stand under their pseudonyms. Without lines where only late
+    items are given out.
+    """
+
+    hash: str
+    experts: Sequence[str]
+    lines: Sequence[PlanLine]
+    loads: Sequence[int]
+    pairs: Sequence[tuple[str, str, int]]
+
+
+def shown_plan(planned: Plan, form: AssignForm) -> ShownPlan:
+    """The plan for people."""
+    called = _called(planned, form)
+    names = list(planned.loads)
+    return ShownPlan(
+        hash=planned.hash,
+        experts=[called[name] for name in names],
+        lines=[
+            PlanLine(
+                part.index,
+                len(part.unit_keys),
+                part.n_items,
+                [part.experts.index(name) + 1 if name in part.experts else None for name in names],
+            )
+            for part in planned.parts
+            if part.unit_keys or any(planned.loads.values())
+        ],
+        loads=[planned.loads[name] for name in names],
+        pairs=[(called[pair.a], called[pair.b], pair.n_items) for pair in planned.pairs],
+    )
+
+
+def _called(planned: Plan, form: AssignForm) -> Mapping[str, str]:
+    pseudonyms = {member.user.username: member.pseudonym for member in form.by_pk.values()}
+    chosen = {form.by_pk[pk].user.username for pk in form.cleaned_data.get("members", ())}
+    return {name: pseudonyms[name] if name in chosen else name for name in planned.loads}
+
+
+@require_safe
+@members_only(MANAGER, VIEWER)
+def part(request: PersonRequest, member: Membership, index: int) -> HttpResponse:
+    """One part: its experts, how far each is, who has handed it in."""
+    round_ = main_round(member.campaign)
+    found = Part.objects.filter(round=round_, index=index).first()
+    if found is None:
+        raise Http404
+    lines = [
+        (expert.member, share)
+        for expert in expert_lines(round_)
+        for share in expert.parts
+        if share.index == index
+    ]
+    context = {"part": found, "lines": lines, "n_units": found.part_units.count()}
+    return campaign_page(request, member, "annotation/part.html", context, tab="campaign")
+
+
+@require_POST
+@plain_refusals
+@members_only(MANAGER)
+def part_give_back(request: PersonRequest, member: Membership, index: int, pk: int) -> HttpResponse:
+    """Open a handed-in part again for one expert."""
+    expert = hand_ins.give_back(member.campaign, index=index, member=pk, by=request.user)
+    messages.success(
+        request,
+        _("Part %(part)d is open again for %(expert)s.") % {"part": index, "expert": expert.pseudonym},
+    )
+    return redirect("part", member.campaign.slug, index)

@@ -1,0 +1,248 @@
+"""The expert's pages: what there is to do, the judging page, looking back, handing in, the guidelines."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation.models import Annotation, Campaign, Guideline, Membership, Round
+from annotation.permissions import EXPERT, PersonRequest, members_only
+from annotation.protocol.base import get_protocol
+from annotation.protocol.compound import WRONG_REASONS
+from annotation.protocol.errors import ProtocolError
+from annotation.protocol.triple import RELATIONS, ZERO_DETAILS
+from annotation.services.answers import save_answers
+from annotation.services.errors import NotYours, Refused, Stale
+from annotation.services.screens import next_screens, progress, recent_screens, screen_at
+from annotation.services.seat import (
+    find_screens,
+    paid_seconds,
+    postpone,
+    review_part,
+)
+from annotation.services.seat import (
+    hand_in as hand_in_part,
+)
+from annotation.views.seat_form import Blank, SheetForm, stamp
+from annotation.views.seat_page import HELD, page_data
+
+# What the script copies for each context of the next compound.
+EMPTY_ROW = {"assignment": 0, "revision": 0, "source": "", "span": None, "translation": "", "answer": None}
+
+page = require_http_methods(["GET", "HEAD", "POST"])
+
+
+@require_safe
+@members_only(EXPERT)
+def work(request: PersonRequest, member: Membership) -> HttpResponse:
+    """Where an expert's work stands, and the way on."""
+    campaign, expert = member.campaign, request.user
+    if _wants_json(request):  # the script asks whose sign-in this browser holds by now
+        return JsonResponse({"user": expert.pk})
+    upcoming = next_screens(campaign, expert_id=expert.pk)
+    return render(
+        request,
+        "annotation/work.html",
+        {
+            "campaign": campaign,
+            "progress": progress(campaign, expert_id=expert.pk),
+            "next": upcoming[0] if upcoming else None,
+            "hours": paid_seconds(campaign, expert_id=expert.pk) / 3600,
+        },
+    )
+
+
+@page
+@members_only(EXPERT)
+def judge(request: PersonRequest, member: Membership) -> HttpResponse:
+    """One screen at a time. The script takes over from here; without it every button sends the form."""
+    campaign, expert = member.campaign, request.user
+    position = _whole(request, "position")
+    if request.method == "POST":
+        return _save(request, campaign, position=_whole(request, "position", posted=True))
+    held = next_screens(campaign, expert_id=expert.pk, count=HELD[campaign.protocol])
+    if position is None:
+        return _judge_page(request, campaign, held[0] if held else None, held=held)
+    found = screen_at(campaign, expert_id=expert.pk, position=position)
+    if found is None:
+        raise Http404
+    return _judge_page(request, campaign, found, held=held)
+
+
+def _judge_page(
+    request: PersonRequest,
+    campaign: Campaign,
+    screen: dict[str, Any] | None,
+    *,
+    held: list[dict[str, Any]],
+    status: int = 200,
+) -> HttpResponse:
+    expert = request.user
+    standing = progress(campaign, expert_id=expert.pk)
+    recent = recent_screens(campaign, expert_id=expert.pk, count=1)
+    correcting = screen is not None and all(row["answer"] for row in screen["rows"])
+    return render(
+        request,
+        "annotation/judge.html",
+        {
+            "campaign": campaign,
+            "protocol": get_protocol(campaign.protocol),
+            "zero_details": ZERO_DETAILS if campaign.zero_detail else (),
+            "reasons": WRONG_REASONS,
+            "relations": RELATIONS.values() if campaign.protocol == Campaign.Protocol.TRIPLE else (),
+            "guideline": _guideline(campaign),
+            "screen": screen,
+            "correcting": correcting,
+            "last": recent[0] if recent else None,
+            "progress": standing,
+            "form": stamp(),
+            "empty_row": EMPTY_ROW,
+            "data": page_data(
+                campaign, expert=expert, shown=screen, held=held, standing=standing, recent=recent
+            ),
+        },
+        status=status,
+    )
+
+
+# The same page as a form
+
+
+def _save(request: PersonRequest, campaign: Campaign, *, position: int | None) -> HttpResponse:
+    """Store what was filled in and go on; what is wrong is said on the same page, with nothing lost."""
+    expert = request.user
+    screen = position and screen_at(campaign, expert_id=expert.pk, position=position)
+    if not screen:
+        raise Http404
+    form = SheetForm(request.POST, screen, get_protocol(campaign.protocol))
+    try:
+        if request.POST.get("action") == "later":
+            rows = [row["assignment"] for row in screen["rows"]]
+            postpone(campaign, expert_id=expert.pk, unit_id=screen["id"], assignments=rows)
+        elif sheet := form.sheet():
+            save_answers(sheet, slug=campaign.slug, expert_id=expert.pk, source=Annotation.Source.FORM)
+        if request.POST.get("action") != "later":
+            form.refuse_blanks()
+    except Blank as blank:
+        messages.warning(request, blank.message)
+        return _to_screen(campaign, screen)
+    except (Refused, ProtocolError) as error:
+        messages.error(request, _said(error))
+        held = next_screens(campaign, expert_id=expert.pk, count=HELD[campaign.protocol])
+        status = 400 if isinstance(error, ProtocolError) else 409
+        return _judge_page(request, campaign, form.filled_in(), held=held, status=status)
+    upcoming = next_screens(campaign, expert_id=expert.pk)
+    return _to_screen(campaign, upcoming[0] if upcoming else None)
+
+
+def _said(error: Refused | ProtocolError) -> str:
+    if not isinstance(error, Stale):
+        return error.message
+    return _(
+        "This unit was answered elsewhere in the meantime. Your choices are still filled in below; save again to put "
+        "them in place of the stored answer, or leave this page to keep it."
+    )
+
+
+def _to_screen(campaign: Campaign, screen: dict[str, Any] | None) -> HttpResponse:
+    """Every screen has its own address, so that the browser's Back shows that screen as it is stored."""
+    address = reverse("judge", args=[campaign.slug])
+    return redirect(f"{address}?{urlencode({'position': screen['position']})}" if screen else address)
+
+
+def _whole(request: HttpRequest, name: str, *, posted: bool = False) -> int | None:
+    raw = (request.POST if posted else request.GET).get(name, "")
+    if not raw:
+        return None
+    if not raw.isascii() or not raw.isdigit() or len(raw) > 9:
+        raise Http404
+    return int(raw)
+
+
+def _wants_json(request: HttpRequest) -> bool:
+    return request.headers.get("Accept", "") == "application/json"
+
+
+# Looking back
+
+
+@require_safe
+@members_only(EXPERT)
+def history(request: PersonRequest, member: Membership) -> HttpResponse:
+    """The last fifty screens one answered, or those that hold some words; each can be opened and corrected."""
+    campaign, expert = member.campaign, request.user
+    text = request.GET.get("q", "").strip()[:200]
+    found = (
+        find_screens(campaign, expert_id=expert.pk, text=text)
+        if text
+        else recent_screens(campaign, expert_id=expert.pk, count=50)
+    )
+    if _wants_json(request):
+        return JsonResponse({"units": found})
+    return render(request, "annotation/history.html", {"campaign": campaign, "screens": found, "text": text})
+
+
+# Handing in
+
+
+@page
+@members_only(EXPERT)
+def hand_in(request: PersonRequest, member: Membership, index: int) -> HttpResponse:
+    """The list to look through before a part is final; afterwards, thanks and what follows."""
+    campaign, expert = member.campaign, request.user
+    try:
+        if request.method == "POST":
+            hand_in_part(campaign, expert_id=expert.pk, index=index)
+            return redirect("hand_in", campaign.slug, index)
+        review = review_part(campaign, expert_id=expert.pk, index=index)
+    except NotYours:
+        raise Http404 from None
+    except Refused as error:
+        messages.error(request, error.message)
+        return redirect("hand_in", campaign.slug, index)
+    upcoming = next_screens(campaign, expert_id=expert.pk)
+    return render(
+        request,
+        "annotation/hand_in.html",
+        {
+            "campaign": campaign,
+            "review": review,
+            "causes": {
+                cause.code: cause.words for cause in get_protocol(campaign.protocol).cannot_judge_causes
+            },
+            "next": upcoming[0] if upcoming else None,
+            "hours": paid_seconds(campaign, expert_id=expert.pk) / 3600,
+            "owner": {"user": expert.pk, "campaign": campaign.slug},
+        },
+    )
+
+
+# What to go by
+
+
+@require_safe
+@members_only(EXPERT)
+def guidelines(request: PersonRequest, member: Membership) -> HttpResponse:
+    """The guidelines in force, with the relations' definitions and examples."""
+    campaign = member.campaign
+    return render(
+        request,
+        "annotation/guidelines.html",
+        {
+            "campaign": campaign,
+            "guideline": _guideline(campaign),
+            "relations": RELATIONS.values() if campaign.protocol == Campaign.Protocol.TRIPLE else (),
+        },
+    )
+
+
+def _guideline(campaign: Campaign) -> Guideline | None:
+    """The version of the round at work: answers are stored under it."""
+    rounds = Round.objects.filter(campaign=campaign).select_related("guideline")
+    current = rounds.filter(state=Round.State.OPEN).last() or rounds.last()
+    return current.guideline if current else None

@@ -1,0 +1,130 @@
+"""The judging page as a form: what its fields mean."""
+
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.core import signing
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from annotation.protocol.base import Protocol
+from annotation.protocol.errors import ProtocolError
+from annotation.services.errors import Refused
+from annotation.services.sheets import Answer, Sheet, Timing
+
+_PAINTED = signing.Signer(salt="seat.painted")
+
+
+class Blank(Exception):
+    """Some rows have no answer yet; what had one is stored."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+def stamp() -> dict[str, str]:
+    """What every form carries: the name under which its answers are stored once, and when it was made."""
+    return {"client_key": str(uuid.uuid4()), "painted": _PAINTED.sign(f"{time.time():.3f}")}
+
+
+class SheetForm:
+    """The posted fields of one screen, each named after its row: `label-17`, `revision-17`, `note-17` …"""
+
+    def __init__(self, data: QueryDict, screen: Mapping[str, Any], protocol: Protocol) -> None:
+        self.data, self.screen, self.protocol = data, screen, protocol
+        self.given = {row["assignment"]: self._given(row["assignment"]) for row in screen["rows"]}
+
+    def sheet(self) -> Sheet | None:
+        """The rows whose answer is new or differs from the one stored; None where there is none."""
+        answers = []
+        for row in self.screen["rows"]:
+            given = self.given[row["assignment"]]
+            if given and given != row["answer"]:
+                answers.append(self._answer(row["assignment"], given))
+        if not answers:
+            return None
+        return Sheet(
+            unit=self.screen["id"],
+            client_key=self._client_key(),
+            answers=tuple(answers),
+            timing=Timing(seconds=self._seconds()),
+            reference_seen=self._reference_seen(),
+        )
+
+    def refuse_blanks(self) -> None:
+        blank = sum(
+            1 for row in self.screen["rows"] if not self.given[row["assignment"]] and not row["answer"]
+        )
+        if blank:
+            raise Blank(_("%(n)s rows of this unit have no answer yet.") % {"n": blank})
+
+    def filled_in(self) -> dict[str, Any]:
+        """The screen with the choices as they were sent, so that an error loses none of them."""
+        rows = [
+            {**row, "answer": self.given[row["assignment"]] or row["answer"]} for row in self.screen["rows"]
+        ]
+        return {**self.screen, "rows": rows}
+
+    def _given(self, assignment: int) -> dict[str, Any] | None:
+        """One row's fields in the shape in which screens hold answers."""
+        label, _colon, detail = self.data.get(f"label-{assignment}", "").partition(":")
+        if not label:
+            return None
+        cannot_judge = label == "cannot_judge"
+        wrong = label == "wrong"
+        return {
+            "label": None if cannot_judge else label,
+            "cannot_judge": (self.data.get(f"cause-{assignment}") or "?") if cannot_judge else None,
+            "problem": self.data.get(f"problem-{assignment}") or None,
+            "detail": detail or None,
+            "reasons": self.data.getlist(f"reasons-{assignment}") if wrong else [],
+            "atoms": self._atoms(assignment) if wrong else [],
+            "note": self.data.get(f"note-{assignment}", "").replace("\r\n", "\n"),
+            "flag": f"flag-{assignment}" in self.data,
+        }
+
+    def _atoms(self, assignment: int) -> list[int]:
+        return [int(atom) for atom in self.data.getlist(f"atoms-{assignment}") if atom.isdecimal()]
+
+    def _answer(self, assignment: int, given: Mapping[str, Any]) -> Answer:
+        if given["cannot_judge"] == "?":
+            raise ProtocolError(_("Say why a row cannot be judged: choose a cause beside it."))
+        return Answer(
+            assignment=assignment,
+            revision=self._revision(assignment),
+            label=self.protocol.parse_label(given["label"]) if given["label"] else "",
+            cannot_judge=given["cannot_judge"] or "",
+            problem=given["problem"] or "",
+            detail=given["detail"] or "",
+            reasons=tuple(given["reasons"]),
+            atoms=tuple(given["atoms"]),
+            note=given["note"],
+            unsure=given["flag"],
+        )
+
+    def _revision(self, assignment: int) -> int:
+        raw = self.data.get(f"revision-{assignment}", "")
+        if not raw.isdecimal():
+            raise Refused(_("This form is incomplete; open the page again."))
+        return int(raw)
+
+    def _client_key(self) -> uuid.UUID:
+        try:
+            return uuid.UUID(self.data.get("client_key", ""))
+        except ValueError:
+            raise Refused(_("This form is incomplete; open the page again.")) from None
+
+    def _seconds(self) -> float | None:
+        """From the moment the page was made; a time that was tampered with is no time."""
+        try:
+            return round(max(0.0, time.time() - float(_PAINTED.unsign(self.data.get("painted", "")))), 3)
+        except (signing.BadSignature, ValueError):
+            return None
+
+    def _reference_seen(self) -> bool | None:
+        """Always shown, or not there; a reference folded away may have been opened or not."""
+        seen = self.data.get("reference_seen", "")
+        return {"yes": True, "no": False}.get(seen)

@@ -1,0 +1,175 @@
+"""What the judging page hands to its script, in full: nothing else reaches the browser."""
+
+from typing import Any
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Campaign, User
+from annotation.protocol.base import get_protocol
+from annotation.protocol.compound import WRONG_REASONS
+from annotation.protocol.definition import Choice
+from annotation.protocol.triple import GENERAL_RELATIONS, RELATION_NAMES, ZERO_DETAILS
+from annotation.services.answers import NOTE_LIMIT
+from annotation.services.seat import POSTPONED_LIMIT, postponed_positions
+from annotation.templatetags.seat import connector_text, in_language, unlike
+
+# At least ten minutes' work, so that ten minutes without network cost nothing.
+HELD = {Campaign.Protocol.COMPOUND.value: 20, Campaign.Protocol.TRIPLE.value: 100}
+REASONS = "optional"  # off | optional | required
+GUARD = 250  # milliseconds in which nobody can have read a new unit
+
+# Letters that no other key uses: m t d e o l.
+REASON_KEYS = {
+    "missing": "KeyM",
+    "mistranslated": "KeyT",
+    "modifier": "KeyD",
+    "added": "KeyE",
+    "untranslated": "KeyO",
+    "not_fluent": "KeyL",
+}
+
+
+def page_data(
+    campaign: Campaign,
+    *,
+    expert: User,
+    shown: dict[str, Any] | None,
+    held: list[dict[str, Any]],
+    standing: dict[str, Any],
+    recent: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Who sits here, the rules of the seat, the screens ahead, every word the script may say."""
+    protocol = get_protocol(campaign.protocol)
+    return {
+        "user": {"id": expert.pk, "name": expert.username},
+        "campaign": campaign.slug,
+        "protocol": campaign.protocol,
+        "language": get_language(),
+        "settings": {
+            "reference": campaign.reference,
+            "zeroDetail": campaign.zero_detail,
+            "reasons": REASONS,
+            "noteLimit": NOTE_LIMIT,
+            "postponedLimit": POSTPONED_LIMIT,
+            "guard": GUARD,
+            "held": HELD[campaign.protocol],
+        },
+        "answers": {answer.key: in_language(answer.words) for answer in protocol.scale},
+        "details": _choices(ZERO_DETAILS),
+        "causes": _choices(protocol.cannot_judge_causes),
+        "reasons": [{**choice, "key": REASON_KEYS[choice["code"]]} for choice in _choices(WRONG_REASONS)],
+        "connectors": {
+            name: {"text": connector_text(name), "unlike": unlike(name)}
+            for name in (*RELATION_NAMES, *GENERAL_RELATIONS)
+        },
+        "urls": _urls(campaign.slug),
+        "words": {name: str(word) for name, word in WORDS.items()},
+        "shown": shown,
+        "screens": held,
+        "recent": recent,
+        "progress": standing,
+        "postponed": postponed_positions(campaign, expert_id=expert.pk),
+    }
+
+
+def _choices(choices: tuple[Choice, ...]) -> list[dict[str, str]]:
+    return [{"code": choice.code, "word": in_language(choice.words)} for choice in choices]
+
+
+def _urls(slug: str) -> dict[str, str]:
+    """Addresses; a 0 at the end of a path stands for the number the script puts in."""
+    return {
+        "judge": reverse("judge", args=[slug]),
+        "work": reverse("work", args=[slug]),
+        "history": reverse("history", args=[slug]),
+        "handIn": reverse("hand_in", args=[slug, 0]),
+        "signIn": reverse("sign_in"),
+        "next": reverse("api_next", args=[slug]),
+        "recent": reverse("api_recent", args=[slug]),
+        "screen": reverse("api_screen", args=[slug, 0]),
+        "answers": reverse("api_answers", args=[slug, 0]),
+        "later": reverse("api_later", args=[slug, 0]),
+    }
+
+
+WORDS: dict[str, str | Promise] = {
+    # the badge
+    "saved": _("saved"),
+    "waiting": _("{n} waiting"),
+    "offline": _("offline · {n} waiting"),
+    "signedOut": _("signed out · {n} waiting"),
+    "needsYou": _("{n} to look at"),
+    # verdicts
+    "wrong": _("wrong"),
+    "correct": _("correct"),
+    "cannotJudge": _("cannot judge"),
+    "blank": _("no answer"),
+    "row": _("Row {n}"),
+    "rowIs": _("Row {n}: {answer}"),
+    "unsure": _("unsure"),
+    "notUnsure": _("no longer unsure"),
+    "problem": _("problem: {cause}"),
+    "note": _("note: {note}"),
+    # the line about the last answer
+    "lastAnswer": _("Last: {unit} → {answer}"),
+    "lastLater": _("Put off: {unit}"),
+    "allCorrect": _("all correct"),
+    "rowsWrong": _("{rows} wrong"),
+    "rowsCannot": _("{rows} cannot judge"),
+    # saving
+    "save": _("Save"),
+    "saveLeft": _("{n} left"),
+    "saveCorrection": _("Save the correction"),
+    "blanksLeft": _("{n} rows have no answer yet."),
+    "chooseDetail": _("Choose an answer first."),
+    "unchanged": _("Nothing was changed."),
+    "corrected": _("Corrected."),
+    "restMarked": _("{n} rows marked correct; the same key takes it back."),
+    "restUndone": _("Taken back."),
+    # accidents
+    "tooEarly": _("Too quick to have read it: press again."),
+    "stillHeld": _("Let go of the key first."),
+    # later
+    "postponedFull": _("{n} units are put off already; judge one of them first."),
+    "laterNotNow": _("An answered unit need not come up again."),
+    # notices
+    "partDone": _("Part {part} is fully judged."),
+    "handIn": _("Look through it and hand it in"),
+    "elsewhere": _("Answered elsewhere in the meantime: {unit}"),
+    "elsewhereRow": _("stored: {stored} · yours: {own}"),
+    "keepStored": _("Keep what is stored"),
+    "saveOwn": _("Save mine"),
+    "otherTab": _("Answered in another tab: {unit}"),
+    "refused": _("Not saved: {unit}"),
+    "serverSays": _("The server answered {status}. Your answer is kept in this browser."),
+    "retry": _("Try again"),
+    "discard": _("Discard my answer"),
+    "signedOutText": _("You were signed out. Your answers are kept in this browser; sign in to send them."),
+    "signIn": _("Sign in"),
+    "signInFailed": _("Name and password do not match, or the server cannot be reached."),
+    "otherUser": _(
+        "Somebody else signed in in this browser. Your answers are kept and wait until {name} signs in again."
+    ),
+    "unreachable": _("The server cannot be reached. Go on: your answers are kept and sent later."),
+    "serverTrouble": _("The server has trouble ({status}). Go on: your answers are kept and sent again."),
+    "memoryOnly": _("This browser cannot keep answers over a restart: do not close it while answers wait."),
+    "rest": _("You have judged for 50 minutes. A short rest keeps judgements steady."),
+    "dismiss": _("Dismiss"),
+    "noMore": _("No unit is left in this browser; waiting for the network."),
+    "leaving": _(
+        "{n} answers have not reached the server. They stay in this browser and are sent when you sign in here again. "
+        "Sign out?"
+    ),
+    # dialogs
+    "nothingFound": _("Nothing found."),
+    "characters": _("{n} of {limit} characters"),
+    "pressKey": _("press a key"),
+    "keyTaken": _("That key is taken by: {action}"),
+    "correcting": _("Correction"),
+    "unit": _("Unit {n}"),
+    "undone": _("Back at the last answer."),
+    "nothingBefore": _("There is no earlier answer."),
+}

@@ -1,0 +1,11 @@
+"""Which systems and runs a campaign holds translations of."""
+
+from annotation.models import Campaign, Output
+
+
+def runs_of(campaign: Campaign) -> list[tuple[str, str]]:
+    """System and run, in the order they were imported."""
+    outputs = Output.objects.filter(
+        system__campaign=campaign, batch__published_at__isnull=False, item__retired_at__isnull=True
+    )
+    return list(outputs.order_by("system", "run").values_list("system__name", "run").distinct())

@@ -1,0 +1,262 @@
+"""A campaign's reports as pages and as files to take along. People stand under their pseudonyms."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse
+from django.views.decorators.http import require_safe
+
+from annotation.formats.writers import content_disposition
+from annotation.models import Campaign, FinalLabel, Item, Membership
+from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
+from annotation.services.errors import Refused
+from annotation.services.jobs import worker_health
+from annotation.views.campaign_page import campaign_page
+from annotation.views.refusals import plain_refusals
+from scoring.reports import as_csv, as_latex, as_markdown
+from scoring.services.measure import Options
+from scoring.services.measure import report as measure
+from scoring.services.runs import runs_of
+from scoring.services.standing import agreement_standing
+from scoring.views.words import AGREEMENT, COEFFICIENTS, KINDS, SHOWN, SHOWN_BY_GROUP, Kind
+
+Document = Mapping[str, Any]
+
+WITH_SYSTEMS = ("error-rates", "bleu")
+RULES = ("described", "as-published")
+SOURCES = ("final", "imported")
+FILES = {"md": "text/markdown", "tex": "application/x-tex", "csv": "text/csv", "json": "application/json"}
+
+
+@require_safe
+@members_only(MANAGER, VIEWER)
+def reports(request: PersonRequest, member: Membership) -> HttpResponse:
+    """The reports there are for this protocol."""
+    campaign = member.campaign
+    standing = agreement_standing(campaign)
+    context = {
+        "kinds": KINDS[campaign.protocol],
+        "standing": standing,
+        "has_items": Item.objects.active().filter(campaign=campaign).exists(),
+    }
+    return campaign_page(request, member, "scoring/reports.html", context, tab="reports")
+
+
+@require_safe
+@members_only(MANAGER, VIEWER)
+def report(request: PersonRequest, member: Membership, kind: str) -> HttpResponse:
+    """One report: worked out now, but for agreement, which is the last job's result."""
+    found = _kind(member.campaign, kind)
+    if found is AGREEMENT:
+        return _agreement_page(request, member)
+    choice = _choice(request, member.campaign, kind)
+    context: dict[str, Any] = {
+        "kind": found,
+        "choice": choice,
+        "body": f"scoring/_{kind.replace('-', '_')}.html",
+    }
+    try:
+        document = measure(member.campaign, kind, choice.options)
+    except Refused as refusal:
+        context["refusal"] = refusal.message
+    else:
+        context |= {"document": document, "figures": _EXTRAS.get(kind, _nothing)(document)}
+    return campaign_page(request, member, "scoring/report.html", context, tab="reports")
+
+
+@require_safe
+@plain_refusals
+@members_only(MANAGER, VIEWER)
+def report_file(
+    request: PersonRequest,
+    member: Membership,
+    kind: str,
+    format: str,  # noqa: A002
+) -> HttpResponse:
+    """The same figures as Markdown, LaTeX, CSV or JSON, with their signature."""
+    campaign = member.campaign
+    found = _kind(campaign, kind)
+    if found is AGREEMENT:
+        evaluation = agreement_standing(campaign).whole.evaluation
+        if evaluation is None:
+            raise Refused("The agreement has not been computed yet, so there is no file of it.")
+        document = evaluation.result
+    else:
+        document = measure(campaign, kind, _choice(request, campaign, kind).options)
+    response = HttpResponse(_as_text(kind, document, format), content_type=f"{FILES[format]}; charset=utf-8")
+    response.headers["Content-Disposition"] = content_disposition(f"{campaign.slug}-{kind}.{format}")
+    return response
+
+
+def _as_text(kind: str, document: Document, form: str) -> str:
+    match form:
+        case "md":
+            return as_markdown(kind, document)
+        case "tex":
+            return as_latex(kind, document)
+        case "csv":
+            return "\ufeff" + as_csv(kind, document)
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+
+
+def _kind(campaign: Campaign, name: str) -> Kind:
+    found = next((kind for kind in KINDS[campaign.protocol] if kind.name == name), None)
+    if found is None:
+        raise Http404
+    return found
+
+
+# What is asked for --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Link:
+    """One thing that can be chosen: where it leads, what it is called, whether it is chosen."""
+
+    query: str
+    title: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the page shows a report of, and what else could be chosen."""
+
+    options: Options
+    query: str
+    systems: Sequence[Link] = ()
+    sources: Sequence[Link] = ()
+    rules: Sequence[Link] = ()
+
+
+def _choice(request: PersonRequest, campaign: Campaign, kind: str) -> Choice:
+    """From the address; what it does not say is the first of what there is."""
+    asked = {name: request.GET[name] for name in ("system", "run", "labels", "rule") if name in request.GET}
+    if asked.get("labels", SOURCES[0]) not in SOURCES or asked.get("rule", RULES[0]) not in RULES:
+        raise Http404
+    runs = runs_of(campaign) if kind in WITH_SYSTEMS else []
+    if runs and "system" not in asked:
+        asked["system"], asked["run"] = runs[0]
+    options = Options(
+        system=asked.get("system"),
+        run=asked.get("run"),
+        labels=asked.get("labels"),
+        rule=asked.get("rule", RULES[0]),
+    )
+    return Choice(
+        options=options,
+        query=_query(asked),
+        systems=[
+            Link(
+                _query(asked, system=system, run=run), _run_name(system, run), (system, run) == _chosen(asked)
+            )
+            for system, run in runs
+        ],
+        sources=_sources(campaign, kind, asked),
+        rules=[Link(_query(asked, rule=rule), rule, rule == options.rule) for rule in RULES]
+        if kind == "artifacts"
+        else [],
+    )
+
+
+def _chosen(asked: Mapping[str, str]) -> tuple[str | None, str | None]:
+    return asked.get("system"), asked.get("run", "")
+
+
+def _run_name(system: str, run: str) -> str:
+    return " / ".join(name for name in (system, run) if name) or "–"
+
+
+def _query(asked: Mapping[str, str], **changed: str) -> str:
+    return "?" + urlencode({**asked, **changed})
+
+
+def _sources(campaign: Campaign, kind: str, asked: Mapping[str, str]) -> list[Link]:
+    """Final or imported labels, where a campaign of triples has both."""
+    if kind == "bleu" or campaign.protocol != Campaign.Protocol.TRIPLE:
+        return []
+    has_final = FinalLabel.objects.filter(item__campaign=campaign).exists()
+    has_imported = Item.objects.active().filter(campaign=campaign).exclude(imported_label="").exists()
+    if not (has_final and has_imported):
+        return []
+    chosen = asked.get("labels", SOURCES[0])
+    return [Link(_query(asked, labels=source), source, source == chosen) for source in SOURCES]
+
+
+# What single reports show besides their document ----------------------------------------------------------------
+
+
+def _nothing(_document: Document) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of the histogram, in the units of its drawing."""
+
+    wrong: int
+    count: int
+    x: int
+    y: float
+    height: float
+
+    @property
+    def middle(self) -> int:
+        return self.x + BAR_WIDTH // 2
+
+    @property
+    def above(self) -> float:
+        return self.y - 6
+
+
+BAR_WIDTH, BAR_STEP, BAR_FLOOR, BAR_TOP = 64, 84, 160, 24
+
+
+def _error_rates(document: Document) -> dict[str, Any]:
+    """The histogram of wrong contexts as bars."""
+    counts = document["wrong_contexts_histogram"]
+    most = max(counts, default=0) or 1
+    heights = [(BAR_FLOOR - BAR_TOP) * count / most for count in counts]
+    bars = [
+        Bar(wrong, count, 10 + BAR_STEP * wrong, round(BAR_FLOOR - height, 1), round(height, 1))
+        for wrong, (count, height) in enumerate(zip(counts, heights, strict=True))
+    ]
+    shown = ("type", "pattern", "words", "atoms")
+    return {
+        "bars": bars if sum(counts) else [],
+        "first": {name: document["by"][name] for name in shown if document["by"].get(name)},
+        "more": {name: rows for name, rows in document["by"].items() if rows and name not in shown},
+    }
+
+
+_EXTRAS = {"error-rates": _error_rates}
+
+
+# Agreement ------------------------------------------------------------------------------------------------------
+
+
+def _agreement_page(request: PersonRequest, member: Membership) -> HttpResponse:
+    campaign = member.campaign
+    standing = agreement_standing(campaign)
+    evaluation = standing.whole.evaluation
+    context = {
+        "kind": AGREEMENT,
+        "standing": standing,
+        "evaluation": evaluation,
+        "document": evaluation.result if evaluation else None,
+        "coefficients": [COEFFICIENTS[name] for name in SHOWN[campaign.protocol]],
+        "of_groups": [COEFFICIENTS[name] for name in SHOWN_BY_GROUP[campaign.protocol]],
+        "of_pairs": [COEFFICIENTS[name] for name in _OF_PAIRS[campaign.protocol]],
+        "choice": Choice(Options(), "?"),
+        "worker": worker_health(),
+    }
+    return campaign_page(request, member, "scoring/agreement.html", context, tab="reports")
+
+
+_OF_PAIRS: dict[str, tuple[str, ...]] = {
+    Campaign.Protocol.COMPOUND: ("raw", "cohen"),
+    Campaign.Protocol.TRIPLE: ("raw", "cohen", "cohen_linear", "cohen_quadratic"),
+}

@@ -1,0 +1,100 @@
+// An answer the server would not take as it was. Shown with what is stored; the person decides.
+
+import * as outbox from "./outbox.js";
+import { isCompound, say, uuid } from "./page.js";
+import * as record from "./record.js";
+import * as status from "./status.js";
+import { answerWord } from "./view.js";
+
+/** Show a held entry; where both answers say the same, settle it without asking. */
+export function settle(entry, sender) {
+  if (entry.held.code === "stale") settleStale(entry, sender);
+  else showRefused(entry, sender);
+}
+
+function settleStale(entry, sender) {
+  const stored = new Map(entry.held.current.map((row) => [row.assignment, row]));
+  const differing = entry.body.answers.filter((own) => !sameVerdict(own, stored.get(own.assignment)));
+  if (!differing.length) {
+    if (entry.body.answers.some(saysMore)) void sendAnew(entry, stored, sender);
+    else void drop(entry, stored);
+    return;
+  }
+  status.notice(`held-${entry.seq}`, {
+    kind: "wrong",
+    text: say("elsewhere", { unit: nameOf(entry) }),
+    rows: differing.map((own) => both(entry, own, stored.get(own.assignment))),
+    acts: [
+      [say("keepStored"), () => drop(entry, stored)],
+      [say("saveOwn"), () => sendAnew(entry, stored, sender)],
+    ],
+  });
+}
+
+const sameVerdict = (own, stored) =>
+  (own.label ?? null) === (stored.label ?? null) && (own.cannot_judge ?? null) === (stored.cannot_judge ?? null);
+
+const saysMore = (own) => own.note || own.flag || own.problem || own.detail || own.reasons.length || own.atoms.length;
+
+function both(entry, own, stored) {
+  const said = say("elsewhereRow", { stored: answerWord(stored), own: answerWord(own) });
+  if (!isCompound) return said;
+  const rows = record.known(entry.position)?.rows ?? [];
+  const place = rows.findIndex((row) => row.assignment === own.assignment);
+  return place < 0 ? said : `${say("row", { n: place + 1 })} · ${said}`;
+}
+
+function nameOf(entry) {
+  const screen = record.known(entry.position);
+  return screen ? status.unitName(screen) : say("unit", { n: entry.position });
+}
+
+/** What is stored stands; the list of answers says so too. */
+async function drop(entry, stored) {
+  status.dismiss(`held-${entry.seq}`);
+  const screen = record.known(entry.position);
+  if (screen && stored) {
+    const rows = screen.rows.map((row) => {
+      const now = stored.get(row.assignment);
+      if (!now) return row;
+      const verdict = { label: now.label, cannot_judge: now.cannot_judge };
+      return { ...row, revision: now.revision, answer: { ...row.answer, ...verdict } };
+    });
+    record.add({ ...screen, rows });
+  }
+  await outbox.remove(entry, "dropped");
+}
+
+/** The same answer again, given in sight of what is stored now: a new revision under a new key. */
+async function sendAnew(entry, stored, sender) {
+  status.dismiss(`held-${entry.seq}`);
+  const answers = entry.body.answers.map((own) => ({
+    ...own,
+    revision: stored.get(own.assignment)?.revision ?? own.revision,
+  }));
+  entry.body = { ...entry.body, answers };
+  entry.client_key = uuid();
+  delete entry.held;
+  await outbox.update(entry);
+  await sender.retryNow();
+}
+
+function showRefused(entry, sender) {
+  const { status: code, detail } = entry.held;
+  status.notice(`held-${entry.seq}`, {
+    kind: "wrong",
+    text: `${say("refused", { unit: nameOf(entry) })} ${detail || say("serverSays", { status: code })}`,
+    rows: entry.body.answers.map((own) => answerWord(own)),
+    acts: [
+      [say("retry"), () => tryAgain(entry, sender)],
+      [say("discard"), () => drop(entry, null)],
+    ],
+  });
+}
+
+async function tryAgain(entry, sender) {
+  status.dismiss(`held-${entry.seq}`);
+  delete entry.held;
+  await outbox.update(entry);
+  await sender.retryNow();
+}

@@ -1,0 +1,266 @@
+// The flow of judging: which screen is before the expert, and what becomes of it. Everything an answer needs
+// happens in the same tick as the key press; the disk and the network follow.
+
+import * as clock from "./clock.js";
+import { advanced, unitPainted } from "./guard.js";
+import * as outbox from "./outbox.js";
+import { isCompound, say, seat, uuid } from "./page.js";
+import * as record from "./record.js";
+import { blanks, changes, isTouched, openSheet, restore, snapshot, withAnswers } from "./sheet.js";
+import * as status from "./status.js";
+import * as supply from "./supply.js";
+import * as view from "./view.js";
+
+export const owner = { user: seat.user.id, campaign: seat.campaign };
+
+let current = null; // {sheet, clock, correcting}
+let resume = null; // the open screen one comes back to after a correction
+let drafts = new Map();
+let send = () => {};
+const putOff = new Set(seat.postponed);
+
+export const sheet = () => current?.sheet ?? null;
+export const isCorrecting = () => Boolean(current?.correcting);
+
+/** Begin with what the server painted; `waitingEntries` are answers of an earlier visit still under way. */
+export async function begin({ flush, waitingEntries }) {
+  send = flush;
+  for (const entry of waitingEntries) supply.finish(entry.position);
+  drafts = await outbox.draftsOf(owner);
+  supply.add(seat.screens);
+  record.begin(seat.recent);
+  const shown = seat.shown;
+  if (!shown || !view.hasDesk()) return;
+  if (shown.rows.every((row) => row.answer)) {
+    correct(shown);
+  } else if (supply.isFinished(shown.position)) {
+    next();
+  } else {
+    supply.show(shown);
+    showOpen(shown);
+  }
+}
+
+function showOpen(screen, event) {
+  const opened = openSheet(screen);
+  const draft = drafts.get(screen.position);
+  if (draft && draft.revisions === revisions(screen)) restore(opened, draft.kept);
+  show({ sheet: opened, clock: clock.startClock(), correcting: false }, event);
+}
+
+const revisions = (screen) => screen.rows.map((row) => row.revision).join();
+
+function show(what, event) {
+  current = what;
+  unitPainted(performance.now());
+  view.paint(what.sheet, { correcting: what.correcting });
+  status.clearCue();
+  status.showProgress(what.sheet.screen.part);
+  if (seat.settings.reference === "shown") what.sheet.referenceSeen = what.sheet.screen.rows.some((row) => row.reference);
+  clock.run(what.clock);
+  afterPaint(what, event);
+}
+
+/** Once the frame is on the screen: the guard's clock starts, and what can wait is done. */
+function afterPaint(what, event) {
+  requestAnimationFrame(() => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => {
+      const at = performance.now();
+      unitPainted(at);
+      // Tests put an array there to measure the time from key to paint.
+      if (event && self.assayMetrics) self.assayMetrics.push(at - event.timeStamp);
+      view.reachLongTexts();
+      setAddress(what.sheet.screen.position);
+    };
+    channel.port2.postMessage(null);
+  });
+}
+
+function setAddress(position) {
+  const address = `${seat.urls.judge}?position=${position}`;
+  if (location.pathname + location.search === address) return;
+  const first = history.state === null && location.search === "";
+  history[first ? "replaceState" : "pushState"]({ position }, "", address);
+  for (const input of document.querySelectorAll(".bar input[name=next]")) input.value = address;
+}
+
+/** The next open screen, from memory; where memory is empty, from the server. */
+export function next(event) {
+  const screen = supply.take();
+  if (screen) {
+    showOpen(screen, event);
+    return;
+  }
+  current = null;
+  clock.stop();
+  void fetchMore();
+}
+
+async function fetchMore() {
+  view.paintNothing();
+  const { status: code, body } = await supply.refill();
+  if (current) return;
+  if (code === 200 && supply.add(body.units)) next();
+  else if (code !== 200) status.notice("no-more", { kind: "warn", text: say("noMore") });
+}
+
+/** New screens arrived: show one where none is shown. */
+export function supplied(screens) {
+  const added = supply.add(screens);
+  if (current || !added) return;
+  status.dismiss("no-more");
+  next();
+}
+
+/** The screen changed under the expert's hands: keep it, so that a reload or a crash loses nothing. */
+export function keepDraft() {
+  if (!current || current.correcting) return;
+  const { screen } = current.sheet;
+  const draft = { revisions: revisions(screen), kept: structuredClone(snapshot(current.sheet)) };
+  drafts.set(screen.position, draft);
+  void outbox.saveDraft(owner, screen.position, draft);
+}
+
+function dropDraft(position) {
+  if (drafts.delete(position)) void outbox.removeDraft(owner, position);
+}
+
+/** Save what is on the screen and go on. False where something is missing; `event` is the press that did it. */
+export function save(event) {
+  if (!current) return false;
+  const missing = blanks(current.sheet);
+  if (missing.length) {
+    current.sheet.focus = missing[0];
+    status.cue(isCompound ? say("blanksLeft", { n: missing.length }) : say("chooseDetail"));
+    if (isCompound) {
+      view.paintFocus(current.sheet);
+      view.focusRow(current.sheet);
+    }
+    return false;
+  }
+  if (current.correcting) return saveCorrection(event);
+  const { sheet: saved } = current;
+  enqueue(saved, changes(saved), current.clock);
+  dropDraft(saved.screen.position);
+  putOff.delete(saved.screen.position);
+  supply.finish(saved.screen.position);
+  status.countUnit(saved.screen.part);
+  advanced(event?.code);
+  next(event);
+  sayLast(saved);
+  if (current?.sheet.screen.part !== saved.screen.part) sayPartDone(saved.screen.part);
+  return true;
+}
+
+function sayLast(saved) {
+  const text = status.lastAnswer(saved.screen, saved.rows);
+  status.showLast(text);
+  status.offerUndo(text);
+}
+
+function sayPartDone(part) {
+  if (!status.partIsDone(part)) return;
+  status.notice(`part-${part}`, {
+    kind: "ok",
+    text: say("partDone", { part }),
+    acts: [[say("handIn"), seat.urls.handIn.replace("/0/", `/${part}/`)]],
+  });
+}
+
+function saveCorrection(event) {
+  const { sheet: saved } = current;
+  const answers = changes(saved);
+  if (answers.length) enqueue(saved, answers, current.clock);
+  advanced(event?.code);
+  leave(event);
+  status.cue(say(answers.length ? "corrected" : "unchanged"));
+  if (answers.length) sayLast(saved);
+  return true;
+}
+
+function enqueue(saved, answers, spent) {
+  const { screen } = saved;
+  const body = { answers, ...clock.reading(spent), ...record.place() };
+  if (isCompound) body.reference_seen = saved.referenceSeen;
+  const entry = { ...owner, kind: "answers", unit: screen.id, position: screen.position, client_key: uuid(), body };
+  record.add(withAnswers(screen, answers));
+  outbox.add(structuredClone(entry)).then(send);
+}
+
+/** Put the screen at the end of its part. */
+export function later(event) {
+  if (!current) return;
+  const { screen } = current.sheet;
+  if (current.correcting) {
+    status.cue(say("laterNotNow"));
+    return;
+  }
+  if (!putOff.has(screen.position) && putOff.size >= seat.settings.postponedLimit) {
+    status.cue(say("postponedFull", { n: putOff.size }));
+    return;
+  }
+  putOff.add(screen.position);
+  const assignments = screen.rows.map((row) => row.assignment);
+  outbox.add({ ...owner, kind: "later", unit: screen.id, position: screen.position, assignments }).then(send);
+  supply.putOff(screen);
+  advanced(event?.code);
+  next(event);
+  status.showLast(say("lastLater", { unit: status.unitName(screen) }));
+}
+
+/** Open an older answer to look at it or to correct it. */
+export function correct(screen, event) {
+  if (current && !current.correcting) resume = current;
+  show({ sheet: openSheet(screen), clock: clock.startClock(), correcting: true }, event);
+}
+
+/** From a correction back to where one was. */
+export function leave(event) {
+  if (!current?.correcting) return;
+  if (resume) {
+    const back = resume;
+    resume = null;
+    if (supply.isFinished(back.sheet.screen.position)) next(event);
+    else show(back, event);
+  } else {
+    next(event);
+  }
+}
+
+/** One answer back; from a correction, one further back. */
+export async function back(event) {
+  const from = current?.correcting ? current.sheet.screen.position : null;
+  const screen = await record.before(from);
+  if (!screen) {
+    status.cue(say("nothingBefore"));
+    return;
+  }
+  status.hideUndo();
+  correct(screen, event);
+}
+
+/** The browser's own Back and Forward. */
+export async function goTo(position) {
+  if (!position || position === current?.sheet.screen.position) return;
+  if (position === resume?.sheet.screen.position) {
+    leave();
+    return;
+  }
+  const screen = await record.at(position);
+  if (screen) correct(screen);
+}
+
+/** This unit was answered in another tab. */
+export function answeredElsewhere(entry) {
+  supply.finish(entry.position);
+  dropDraft(entry.position);
+  if (current?.correcting || current?.sheet.screen.position !== entry.position) return;
+  const { sheet: shown } = current;
+  status.notice("other-tab", {
+    kind: "info",
+    text: say("otherTab", { unit: status.unitName(shown.screen) }),
+    acts: [[say("dismiss"), () => status.dismiss("other-tab")]],
+  });
+  if (!isTouched(shown)) next();
+}

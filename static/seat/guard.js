@@ -1,0 +1,46 @@
+// Presses that nobody meant: auto-repeat, a key still held from the last answer, a bouncing switch, a press
+// before the eye can have read. Dropped, never queued; the caller shows a cue.
+
+import { prefs } from "./prefs.js";
+
+const BOUNCE = 30; // milliseconds: a worn switch, never a finger
+
+let paintedAt = -Infinity;
+let advancedBy = null;
+let lastCode = null;
+let lastAt = -Infinity;
+
+export function unitPainted(at) {
+  paintedAt = at;
+}
+
+/** Remember which key moved the page on: it must come up before anything moves it on again. */
+export function advanced(code) {
+  advancedBy = code;
+}
+
+export function keyUp(code) {
+  if (code === advancedBy) advancedBy = null;
+}
+
+/** Key-ups are lost when the window is left with a key down. */
+export function allUp() {
+  advancedBy = null;
+}
+
+/** "" where the press counts, else the reason why it does not. */
+export function objection(event) {
+  const now = performance.now();
+  if (event.repeat) return "repeat";
+  const bounced = event.code === lastCode && now - lastAt < BOUNCE;
+  [lastCode, lastAt] = [event.code, now];
+  if (advancedBy) return "stillHeld";
+  if (now - paintedAt < prefs.guard) return "tooEarly";
+  return bounced ? "repeat" : "";
+}
+
+/** The same for a click or a touch: a double click must not answer twice. */
+export function clickObjection(event) {
+  if (event.detail > 1 && performance.now() - paintedAt < 600) return "tooEarly";
+  return performance.now() - paintedAt < prefs.guard ? "tooEarly" : "";
+}

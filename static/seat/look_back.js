@@ -1,0 +1,70 @@
+// The last fifty answers and the search over one's own: a list one can jump from.
+
+import { byId, isCompound, say, seat } from "./page.js";
+import * as record from "./record.js";
+import { chips, element, put } from "./text.js";
+import { answerWord } from "./view.js";
+import { show } from "./dialogs.js";
+
+const list = byId("history-list");
+let jump = () => {};
+
+export function onJump(act) {
+  jump = act;
+}
+
+export async function openList({ search }) {
+  const dialog = show("history-dialog");
+  byId("search-text").value = "";
+  (search ? byId("search-text") : dialog.querySelector("[data-close]")).focus();
+  fill(await record.latest());
+}
+
+function fill(screens) {
+  byId("history-said").textContent = screens.length ? "" : say("nothingFound");
+  put(list, screens.map(line));
+}
+
+function line(screen) {
+  const item = element("li", "history-item");
+  const open = element("a");
+  open.href = `${seat.urls.judge}?position=${screen.position}`;
+  open.lang = "en";
+  const [first] = screen.rows;
+  if (isCompound) put(open, [element("span", "title", screen.compound)]);
+  else put(open, [...chips(first.head), element("span", "muted", ` ${first.relation} `), ...chips(first.tail)]);
+  open.addEventListener("click", (event) => {
+    event.preventDefault();
+    byId("history-dialog").close();
+    jump(screen);
+  });
+  item.append(open, signs(screen));
+  return item;
+}
+
+function signs(screen) {
+  const all = element("span", "signs");
+  for (const row of screen.rows) {
+    const answer = { ...row.answer };
+    const kind = answer.cannot_judge ? "cannot" : answer.label;
+    const sign = { wrong: "✗", correct: "✓", cannot: "?" }[kind] ?? "";
+    all.append(element("span", `mark ${kind}`, `${sign} ${answerWord(answer)}`.trim()));
+  }
+  return all;
+}
+
+byId("search-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const text = byId("search-text").value.trim();
+  if (!text) {
+    fill(await record.latest());
+    return;
+  }
+  try {
+    const query = new URLSearchParams({ q: text });
+    const response = await fetch(`${seat.urls.history}?${query}`, { headers: { Accept: "application/json" } });
+    fill((await response.json()).units);
+  } catch {
+    byId("history-said").textContent = say("noMore");
+  }
+});

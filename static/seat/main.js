@@ -1,0 +1,116 @@
+// The judging page comes alive: the outbox is read, the sender starts, keys and buttons act.
+
+import * as api from "./api.js";
+import { restIsDue } from "./clock.js";
+import { settle } from "./conflicts.js";
+import * as desk from "./desk.js";
+import { show } from "./dialogs.js";
+import { onJump } from "./look_back.js";
+import * as outbox from "./outbox.js";
+import { byId, say, seat } from "./page.js";
+import * as presses from "./presses.js";
+import * as record from "./record.js";
+import { createSender } from "./sender.js";
+import * as settings from "./settings.js";
+import * as status from "./status.js";
+import * as supply from "./supply.js";
+
+let entries = [];
+let trouble = "";
+
+const sender = createSender({
+  owner: desk.owner,
+  ask: supply.wanted,
+  tell: {
+    onSaved(_entry, body) {
+      if (body?.next) desk.supplied(body.next.units);
+    },
+    onHeld(entry, { body }) {
+      if (entry.kind === "later") status.cue(body?.detail ?? "");
+      else settle(entry, sender);
+    },
+    onState(state) {
+      trouble = state.trouble;
+      showBadge();
+      sayTrouble(state);
+    },
+  },
+});
+
+function showBadge() {
+  status.showBadge({ n: entries.length + outbox.underWay(), held: entries.filter((entry) => entry.held).length, trouble });
+}
+
+function sayTrouble({ trouble: why, status: code }) {
+  if (!why) {
+    for (const id of ["trouble", "no-more"]) status.dismiss(id);
+    return;
+  }
+  const said = {
+    offline: { kind: "warn", text: say("unreachable"), acts: [[say("retry"), sender.retryNow]] },
+    server: { kind: "warn", text: say("serverTrouble", { status: code }), acts: [[say("retry"), sender.retryNow]] },
+    signedOut: { kind: "warn", text: say("signedOutText"), acts: [[say("signIn"), openSignIn]] },
+    otherUser: { kind: "wrong", text: say("otherUser", { name: seat.user.name }), acts: [[say("retry"), sender.resume]] },
+  };
+  status.notice("trouble", said[why]);
+}
+
+function openSignIn() {
+  show("sign-in-dialog");
+  byId("again-password").focus();
+}
+
+byId("sign-in-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const done = await api.signIn(byId("again-password").value);
+  byId("again-password").value = "";
+  byId("sign-in-said").textContent = done ? "" : say("signInFailed");
+  if (!done) return;
+  byId("sign-in-dialog").close();
+  await sender.resume();
+});
+
+async function recount() {
+  entries = await outbox.waiting(desk.owner);
+  showBadge();
+}
+
+outbox.onChange((message) => {
+  const { entry, kind, elsewhere } = message;
+  if (entry.user !== desk.owner.user || entry.campaign !== desk.owner.campaign) return;
+  if (kind === "adding") showBadge();
+  else void recount();
+  if (elsewhere && kind === "added" && entry.kind === "answers") desk.answeredElsewhere(entry);
+});
+
+onJump(desk.correct);
+window.addEventListener("online", () => void sender.retryNow());
+window.addEventListener("popstate", (event) => void desk.goTo(positionOf(event)));
+window.addEventListener("pagehide", () => void sender.parting(entries));
+// A page taken out of the browser's cache shows what was true then: ask anew.
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload();
+});
+setInterval(() => {
+  if (!restIsDue()) return;
+  status.notice("rest", { kind: "info", text: say("rest"), acts: [[say("dismiss"), () => status.dismiss("rest")]] });
+}, 60_000);
+
+const positionOf = (event) => event.state?.position ?? Number(new URLSearchParams(location.search).get("position"));
+
+async function begin() {
+  document.documentElement.classList.add("js");
+  presses.begin();
+  settings.begin();
+  await outbox.ready();
+  entries = await outbox.waiting(desk.owner);
+  if (!outbox.isDurable()) status.notice("memory", { kind: "warn", text: say("memoryOnly") });
+  await desk.begin({ flush: sender.flush, waitingEntries: entries.filter((entry) => entry.kind === "answers") });
+  showBadge();
+  for (const entry of entries.filter((one) => one.held)) settle(entry, sender);
+  await sender.flush();
+  await record.older();
+}
+
+await begin();
+document.documentElement.dataset.seat = "ready";

@@ -1,0 +1,124 @@
+// One screen and what is being answered on it. Plain data and rules: no page, no network, no clock.
+
+const BLANK = {
+  label: null,
+  cannot_judge: null,
+  problem: null,
+  detail: null,
+  reasons: [],
+  atoms: [],
+  note: "",
+  flag: false,
+};
+
+const FIELDS = Object.keys(BLANK);
+
+export function openSheet(screen) {
+  const rows = screen.rows.map((row) => ({ ...BLANK, ...row.answer }));
+  const first = rows.findIndex(isBlank);
+  return { screen, rows, focus: first < 0 ? 0 : first, marked: [], referenceSeen: false };
+}
+
+export function isBlank(row) {
+  return !row.label && !row.cannot_judge;
+}
+
+export function blanks(sheet) {
+  return sheet.rows.flatMap((row, index) => (isBlank(row) ? [index] : []));
+}
+
+export function isTouched(sheet) {
+  return sheet.rows.some((row, index) => differs(row, sheet.screen.rows[index].answer));
+}
+
+/** The first press says wrong, the second correct, then they alternate. */
+export function press(sheet, index) {
+  choose(sheet, index, sheet.rows[index].label === "wrong" ? "correct" : "wrong");
+}
+
+export function choose(sheet, index, label, detail = null) {
+  const row = sheet.rows[index];
+  row.label = label;
+  row.detail = detail;
+  row.cannot_judge = null;
+  if (label !== "wrong") forgetWhy(row);
+  settle(sheet, index);
+}
+
+export function cannotJudge(sheet, index, cause) {
+  const row = sheet.rows[index];
+  row.cannot_judge = cause;
+  row.label = null;
+  forgetWhy(row);
+  settle(sheet, index);
+}
+
+export function clear(sheet, index) {
+  const row = sheet.rows[index];
+  row.label = row.detail = row.cannot_judge = null;
+  forgetWhy(row);
+  settle(sheet, index);
+}
+
+/** Blank rows become correct; a second call undoes exactly that. Returns the rows changed, and which way. */
+export function markRest(sheet) {
+  if (sheet.marked.length) {
+    const undone = sheet.marked;
+    for (const index of undone) sheet.rows[index].label = null;
+    sheet.marked = [];
+    return { rows: undone, undone: true };
+  }
+  const rows = blanks(sheet);
+  for (const index of rows) sheet.rows[index].label = "correct";
+  sheet.marked = rows;
+  return { rows, undone: false };
+}
+
+export function toggleIn(row, name, value) {
+  row[name] = row[name].includes(value) ? row[name].filter((one) => one !== value) : [...row[name], value];
+  row[name].sort();
+}
+
+/** The rows to send: those whose answer is new or differs from what is stored. */
+export function changes(sheet) {
+  return sheet.rows.flatMap((row, index) => {
+    const { assignment, revision, answer } = sheet.screen.rows[index];
+    if (isBlank(row) || (answer && !differs(row, answer))) return [];
+    return [{ assignment, revision, ...row }];
+  });
+}
+
+/** The screen as it will stand once `answers` are acknowledged. */
+export function withAnswers(screen, answers) {
+  const given = new Map(answers.map((answer) => [answer.assignment, answer]));
+  const rows = screen.rows.map((row) => {
+    const answer = given.get(row.assignment);
+    if (!answer) return row;
+    const kept = Object.fromEntries(FIELDS.map((field) => [field, answer[field]]));
+    return { ...row, revision: answer.revision + 1, answer: kept };
+  });
+  return { ...screen, rows, postponed: false };
+}
+
+export function snapshot(sheet) {
+  return { rows: sheet.rows, focus: sheet.focus, marked: sheet.marked, referenceSeen: sheet.referenceSeen };
+}
+
+export function restore(sheet, kept) {
+  if (kept.rows.length !== sheet.rows.length) return;
+  Object.assign(sheet, kept);
+}
+
+function forgetWhy(row) {
+  row.reasons = [];
+  row.atoms = [];
+}
+
+function settle(sheet, index) {
+  sheet.marked = sheet.marked.filter((one) => one !== index);
+}
+
+function differs(row, answer) {
+  const stored = { ...BLANK, ...answer };
+  return FIELDS.some((field) => JSON.stringify(row[field]) !== JSON.stringify(stored[field]));
+}

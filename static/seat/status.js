@@ -1,0 +1,135 @@
+// What the page says about itself: the badge, progress, the last answer, cues, notices.
+
+import { byId, isCompound, say, seat } from "./page.js";
+import { element, short } from "./text.js";
+import { answerWord } from "./view.js";
+
+const badge = byId("badge");
+const last = document.querySelector("#last .said");
+const standing = structuredClone(seat.progress);
+
+export function announce(text) {
+  byId("announcer").textContent = text;
+}
+
+let cueTimer = null;
+
+/** A short word beside the unit: something was dropped, or is missing. */
+export function cue(text) {
+  const node = byId("cue");
+  if (!node) return;
+  node.textContent = text;
+  document.body.classList.add("is-cued");
+  clearTimeout(cueTimer);
+  cueTimer = setTimeout(clearCue, 2500);
+}
+
+export function clearCue() {
+  const node = byId("cue");
+  if (node?.textContent) node.textContent = "";
+  document.body.classList.remove("is-cued");
+}
+
+const BADGES = {
+  "": { kind: "info", sign: "↑", word: "waiting" },
+  offline: { kind: "warn", sign: "!", word: "offline" },
+  server: { kind: "warn", sign: "!", word: "offline" },
+  signedOut: { kind: "wrong", sign: "!", word: "signedOut" },
+  otherUser: { kind: "wrong", sign: "!", word: "signedOut" },
+};
+
+/** `n` answers wait, `held` of them for a person; `trouble` says why they do not go out. */
+export function showBadge({ n, held, trouble }) {
+  let look = { kind: "ok", sign: "✓", word: "saved" };
+  if (held) look = { kind: "wrong", sign: "!", word: "needsYou" };
+  else if (n || trouble) look = BADGES[trouble];
+  badge.className = `badge script-only ${look.kind}`;
+  badge.querySelector(".sign").textContent = look.sign;
+  badge.querySelector(".word").textContent = say(look.word, { n: held || n });
+}
+
+/** One more unit judged in this part (or taken back from "fully judged": never, an answer is only changed). */
+export function countUnit(part) {
+  standing.done += 1;
+  const own = standing.parts.find((one) => one.index === part);
+  if (own) own.done += 1;
+}
+
+export function showProgress(part) {
+  const own = standing.parts.find((one) => one.index === part);
+  if (!own) return;
+  byId("progress").max = own.total;
+  byId("progress").value = own.done;
+  byId("progress-text").textContent = `${own.done} / ${own.total}`;
+}
+
+export const partIsDone = (part) => standing.parts.some((one) => one.index === part && one.done >= one.total && !one.handed_in);
+
+export function unitName(screen) {
+  return short(isCompound ? screen.compound : screen.rows[0].head);
+}
+
+export function showLast(text) {
+  last.textContent = text;
+}
+
+export function lastAnswer(screen, rows) {
+  return say("lastAnswer", { unit: unitName(screen), answer: isCompound ? summary(rows) : answerWord(rows[0]) });
+}
+
+/** "2 wrong": the rows by number. */
+function summary(rows) {
+  const numbers = (test) => rows.flatMap((row, index) => (test(row) ? [index + 1] : [])).join(" ");
+  const wrong = numbers((row) => row.label === "wrong");
+  const cannot = numbers((row) => row.cannot_judge);
+  const parts = [];
+  if (wrong) parts.push(say("rowsWrong", { rows: wrong }));
+  if (cannot) parts.push(say("rowsCannot", { rows: cannot }));
+  return parts.join(", ") || say("allCorrect");
+}
+
+const SIGNS = { ok: "✓", info: "i", warn: "!", wrong: "✗" };
+
+/** A notice that stays until it is dealt with; one for each `id`. `acts` are [word, what it does]. */
+export function notice(id, { kind, text, rows = [], acts = [] }) {
+  dismiss(id);
+  const node = byId("notice-template").content.firstElementChild.cloneNode(true);
+  node.dataset.notice = id;
+  node.classList.add(kind);
+  node.querySelector(".sign").textContent = SIGNS[kind];
+  node.querySelector(".said").textContent = text;
+  node.querySelector(".said-rows").replaceChildren(...rows.map((row) => element("li", "", row)));
+  for (const [word, act] of acts) node.querySelector(".acts").append(actFor(word, act));
+  byId("notices").append(node);
+}
+
+function actFor(word, act) {
+  if (typeof act === "string") {
+    const link = element("a", "button small", word);
+    link.href = act;
+    return link;
+  }
+  const button = element("button", "button small", word);
+  button.type = "button";
+  button.addEventListener("click", act);
+  return button;
+}
+
+export function dismiss(id) {
+  document.querySelector(`[data-notice="${CSS.escape(id)}"]`)?.remove();
+}
+
+let undoTimer = null;
+
+/** On touch there is no key to take an answer back: a bar for five seconds. */
+export function offerUndo(text) {
+  const bar = byId("undo-bar");
+  bar.querySelector(".said").textContent = text;
+  bar.hidden = false;
+  clearTimeout(undoTimer);
+  undoTimer = setTimeout(hideUndo, 5000);
+}
+
+export function hideUndo() {
+  byId("undo-bar").hidden = true;
+}

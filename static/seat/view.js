@@ -1,0 +1,208 @@
+// The screen on the page. `paint` shows a new one, the others show what changed on it; nothing here decides.
+
+import { keyLabel } from "./keys.js";
+import { byId, isCompound, say, seat } from "./page.js";
+import { blanks, isBlank } from "./sheet.js";
+import { chips, element, marked, put, reveal } from "./text.js";
+
+const heading = byId("unit");
+const desk = byId("sheet");
+const rowList = byId("rows");
+const save = byId("save");
+const slotsOf = new Map(); // a context's element → its named places, looked up once
+let exact = false;
+
+export const hasDesk = () => desk !== null;
+
+/** Show a whole screen. */
+export function paint(sheet, { correcting }) {
+  desk.hidden = false;
+  byId("nothing-left").hidden = true;
+  desk.dataset.position = sheet.screen.position;
+  desk.classList.toggle("is-correction", correcting);
+  byId("correction").hidden = !correcting;
+  if (isCompound) paintCompound(sheet);
+  else paintTriple(sheet);
+  for (const index of sheet.rows.keys()) paintRow(sheet, index);
+  paintFocus(sheet);
+  paintSave(sheet, correcting);
+  showReference(sheet, seat.settings.reference === "shown");
+  window.scrollTo(0, 0);
+  heading.focus({ preventScroll: true });
+}
+
+function paintCompound(sheet) {
+  const { atoms, compound } = sheet.screen;
+  put(heading, atoms.length ? atoms.flatMap(([, text]) => [element("span", "atom", text), " "]) : [compound]);
+  while (rowList.children.length > sheet.rows.length) rowList.lastElementChild.remove();
+  while (rowList.children.length < sheet.rows.length) {
+    rowList.append(byId("context-template").content.cloneNode(true));
+  }
+  for (const [index, row] of sheet.screen.rows.entries()) {
+    const slots = slotsFor(index);
+    slots.kbd.textContent = index < 9 ? index + 1 : "";
+    slots.number.textContent = index + 1;
+    paintTexts(slots, row);
+    put(slots.atoms, atoms.map(([, text], atom) => atomToggle(text, atom)));
+    for (const radio of slots.radios) radio.name = `label-${row.assignment}`;
+  }
+}
+
+function paintTexts(slots, row) {
+  put(slots.source, exact ? reveal(row.source) : marked(row.source, row.span));
+  put(slots.translation, exact ? reveal(row.raw) : [row.translation]);
+  put(slots.reference, [row.reference ?? ""]);
+}
+
+function atomToggle(text, atom) {
+  const node = element("button", "toggle", text);
+  node.type = "button";
+  node.dataset.atom = atom;
+  return node;
+}
+
+function slotsFor(index) {
+  const node = rowList.children[index];
+  let slots = slotsOf.get(node);
+  if (!slots) {
+    slots = { node, kbd: node.querySelector(".context-number kbd"), radios: [...node.querySelectorAll("input[type=radio]")] };
+    for (const slot of node.querySelectorAll("[data-slot]")) slots[slot.dataset.slot] = slot;
+    node.querySelector(".form-extra")?.remove();
+    slots.reasonButtons = [...slots.reasons.children];
+    for (const radio of slots.radios) radio.tabIndex = -1;
+    node.tabIndex = -1;
+    slotsOf.set(node, slots);
+  }
+  return slots;
+}
+
+function paintTriple(sheet) {
+  const [row] = sheet.screen.rows;
+  const slot = (name) => desk.querySelector(`[data-slot=${name}]`);
+  put(slot("head"), exact ? reveal(row.head) : chips(row.head));
+  put(slot("tail"), exact ? reveal(row.tail) : chips(row.tail));
+  put(slot("connector"), chips(seat.connectors[row.relation]?.text ?? row.relation));
+  slot("relation").textContent = row.relation;
+  slot("unlike").textContent = seat.connectors[row.relation]?.unlike ?? "";
+}
+
+/** Show one row's answer and what belongs to it. */
+export function paintRow(sheet, index) {
+  const row = sheet.rows[index];
+  if (!isCompound) {
+    for (const button of desk.querySelectorAll("[data-answer]")) {
+      const on = button.dataset.answer === row.label && (!button.dataset.detail || button.dataset.detail === row.detail);
+      button.setAttribute("aria-pressed", on);
+    }
+    put(desk.querySelector("[data-slot=marks]"), marks(row));
+    return;
+  }
+  const slots = slotsFor(index);
+  const value = row.cannot_judge ? "cannot_judge" : row.label;
+  for (const radio of slots.radios) radio.checked = radio.value === value;
+  slots.node.dataset.answer = value ?? "";
+  put(slots.marks, marks(row));
+  paintWhy(sheet, index);
+}
+
+function paintWhy(sheet, index) {
+  const row = sheet.rows[index];
+  const slots = slotsFor(index);
+  const focused = index === sheet.focus;
+  const shown = row.label === "wrong" && seat.settings.reasons !== "off" && (focused || row.reasons.length + row.atoms.length > 0);
+  slots.why.hidden = !shown;
+  if (!shown) return;
+  for (const [place, button] of slots.reasonButtons.entries()) {
+    const { code, key } = seat.reasons[place];
+    button.setAttribute("aria-pressed", row.reasons.includes(code));
+    button.lastElementChild.textContent = focused ? keyLabel(key) : "";
+    button.lastElementChild.hidden = !focused;
+  }
+  for (const [atom, button] of [...slots.atoms.children].entries()) {
+    button.setAttribute("aria-pressed", row.atoms.includes(atom));
+  }
+}
+
+function marks(row) {
+  const found = [];
+  const word = (code) => seat.causes.find((cause) => cause.code === code)?.word ?? code;
+  if (row.cannot_judge) found.push(element("span", "mark cannot", `? ${say("cannotJudge")}: ${word(row.cannot_judge)}`));
+  if (row.problem) found.push(element("span", "mark cannot", `! ${say("problem", { cause: word(row.problem) })}`));
+  if (row.flag) found.push(element("span", "mark unsure", `≈ ${say("unsure")}`));
+  if (row.note) found.push(element("span", "mark note", `✎ ${say("note", { note: row.note })}`));
+  return found;
+}
+
+export function paintFocus(sheet) {
+  if (!isCompound) return;
+  for (const index of sheet.rows.keys()) {
+    const { node } = slotsFor(index);
+    if (index === sheet.focus) node.setAttribute("aria-current", "true");
+    else node.removeAttribute("aria-current");
+    paintWhy(sheet, index);
+  }
+}
+
+/** Move the cursor's row into view, and a reader's attention to it. */
+export function focusRow(sheet) {
+  const { node } = slotsFor(sheet.focus);
+  node.focus({ preventScroll: true });
+  node.scrollIntoView({ block: "nearest" });
+}
+
+export function paintSave(sheet, correcting) {
+  if (!isCompound) {
+    save.hidden = !correcting;
+    return;
+  }
+  const left = blanks(sheet).length;
+  save.querySelector(".word").textContent = say(correcting ? "saveCorrection" : "save");
+  save.querySelector(".left").textContent = left ? `· ${say("saveLeft", { n: left })}` : "";
+  save.classList.toggle("not-yet", left > 0);
+}
+
+/** Show or hide the references; true where there was one to see. */
+export function showReference(sheet, on) {
+  if (!isCompound) return false;
+  let seen = false;
+  for (const [index, row] of sheet.screen.rows.entries()) {
+    const shown = on && Boolean(row.reference);
+    slotsFor(index).reference.hidden = !shown;
+    seen ||= shown;
+  }
+  document.querySelector("[data-action=reference]")?.setAttribute("aria-pressed", on);
+  return seen;
+}
+
+export function toggleExact(sheet) {
+  exact = !exact;
+  document.querySelector("[data-action=exact]")?.setAttribute("aria-pressed", exact);
+  desk.classList.toggle("is-exact", exact);
+  if (isCompound) {
+    for (const [index, row] of sheet.screen.rows.entries()) paintTexts(slotsFor(index), row);
+  } else {
+    paintTriple(sheet);
+  }
+}
+
+/** Long texts scroll in their box; such a box can be reached with the keyboard. After painting, never before. */
+export function reachLongTexts() {
+  for (const node of desk.querySelectorAll(".source, .translation, .reference, .head, .tail")) {
+    if (node.scrollHeight > node.clientHeight + 1) node.tabIndex = 0;
+    else node.removeAttribute("tabindex");
+  }
+}
+
+export function paintNothing() {
+  desk.hidden = true;
+  byId("nothing-left").hidden = false;
+  byId("nothing-left").focus({ preventScroll: true });
+}
+
+/** What a row says in one word, for lines and announcements. */
+export function answerWord(row) {
+  if (row.cannot_judge) return say("cannotJudge");
+  if (isBlank(row)) return say("blank");
+  const detail = seat.details.find((one) => one.code === row.detail);
+  return detail ? detail.word : seat.answers[row.label];
+}

@@ -1,0 +1,368 @@
+"""The expert's pages: whose they are, what they hold, what they cost, and that they work without a script."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.models import Annotation, Assignment, Design, HandIn, Part, User
+from annotation.services.seat import postpone
+from tests.factories import Cast, answer, make_assignment, make_batch, make_cast, make_compound, make_triple
+
+pytestmark = pytest.mark.django_db
+
+PAGES = ("work/", "judge/", "history/", "parts/0/hand-in/", "guidelines/")
+
+
+def make_work(protocol: str, *, units: int, part_index: int = 0, cast: Cast | None = None) -> Cast:
+    """Ada and Lin judge all units of one part."""
+    cast = cast or make_cast(protocol=protocol)
+    round_ = cast.campaign.rounds.get()
+    design = Design.objects.create(round=round_, name="single", seed=1, hash="0" * 64, plan={})
+    part = Part.objects.create(round=round_, design=design, index=part_index)
+    batch = make_batch(cast.campaign)
+    first = cast.campaign.units.count() + 1
+    for position in range(first, first + units):
+        items = (
+            [make_triple(cast.campaign, position, batch=batch)]
+            if protocol == "triple"
+            else make_compound(cast.campaign, position, batch=batch)
+        )
+        for slot, expert in enumerate((cast.ada, cast.lin), start=1):
+            for item in items:
+                make_assignment(item, expert, slot=slot, part=part)
+    return cast
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def at(page: str, slug: str = "main") -> str:
+    return f"/campaigns/{slug}/{page}"
+
+
+def page_data(body: bytes) -> dict[str, Any]:
+    found = re.search(rb'<script id="seat-data" type="application/json">(.*?)</script>', body, re.DOTALL)
+    assert found
+    data: dict[str, Any] = json.loads(found.group(1))
+    return data
+
+
+def hidden(body: str, name: str) -> str:
+    found = re.search(rf'name="{name}" value="([^"]*)"', body)
+    assert found, name
+    return found.group(1)
+
+
+def filled_in(client: Client, position: int, **fields: object) -> dict[str, object]:
+    """The form of a screen as the browser would send it, with these fields on top (`label_17` is `label-17`)."""
+    body = client.get(at("judge/"), {"position": position}).content.decode()
+    form: dict[str, object] = {name: hidden(body, name) for name in ("client_key", "painted", "position")}
+    form |= dict(re.findall(r'name="(revision-\d+)" value="(\d+)"', body))
+    form |= {
+        name.replace("_", "-", 1) if name[0] in "lrcnfp" else name: value for name, value in fields.items()
+    }
+    return form
+
+
+def rows_of(user: User) -> list[Assignment]:
+    return list(Assignment.objects.filter(expert=user).order_by("position", "row"))
+
+
+class TestWhose:
+    @pytest.mark.parametrize("page", PAGES)
+    @pytest.mark.parametrize("who", ["mei", "vera", "otto"])
+    def test_it_does_not_exist_for_anybody_but_an_expert(self, page: str, who: str) -> None:
+        cast = make_work("triple", units=2)
+
+        response = client_of(getattr(cast, who)).get(at(page))
+
+        assert response.status_code == 404
+
+    @pytest.mark.parametrize("page", PAGES)
+    def test_it_asks_strangers_to_sign_in(self, page: str) -> None:
+        make_work("triple", units=2)
+
+        response = Client().get(at(page))
+
+        assert response.status_code == 302
+        assert response.headers["Location"].startswith("/sign-in/")
+
+    @pytest.mark.parametrize("page", PAGES)
+    def test_it_is_kept_by_no_browser_and_no_proxy(self, page: str) -> None:
+        cast = make_work("triple", units=2)
+
+        response = client_of(cast.ada).get(at(page))
+
+        assert response.status_code == 200
+        assert response.headers["Cache-Control"] == "no-store"
+        assert "Cookie" in response.headers["Vary"]
+
+    def test_it_shows_no_screen_of_another_expert(self) -> None:
+        cast = make_work("triple", units=1)
+        make_assignment(make_triple(cast.campaign, 2), cast.lin, part=Part.objects.get())
+
+        client = client_of(cast.ada)
+
+        assert client.get(at("judge/"), {"position": 2}).status_code == 404
+        assert client.get(at("parts/7/hand-in/")).status_code == 404
+        assert client.post(at("judge/"), {"position": 2, "action": "later"}).status_code == 404
+
+    @pytest.mark.parametrize("position", ["0x1", "-1", "9" * 12, "one"])
+    def test_it_finds_nothing_at_an_odd_address(self, position: str) -> None:
+        cast = make_work("triple", units=1)
+
+        assert client_of(cast.ada).get(at("judge/"), {"position": position}).status_code == 404
+
+
+class TestBlindness:
+    def test_it_hands_the_script_nothing_but_the_allowed_fields(self) -> None:
+        cast = make_work("triple", units=3)
+        item = rows_of(cast.ada)[0].item
+        item.item_class, item.split, item.imported_label = "adv-secret", "tst-secret", "1"
+        item.save()
+        lin = rows_of(cast.lin)[0]
+        answer(lin, "0.5")
+
+        body = client_of(cast.ada).get(at("judge/")).content
+        data = page_data(body)
+
+        assert b"secret" not in body
+        allowed = {"id", "protocol", "position", "queue", "part", "postponed", "rows"}
+        assert all(set(screen) == allowed for screen in data["screens"])
+        fields = {"assignment", "revision", "head", "relation", "tail", "answer"}
+        assert all(set(row) == fields for screen in data["screens"] for row in screen["rows"])
+        assert data["screens"][0]["rows"][0]["answer"] is None
+
+    def test_it_does_not_mention_scores_to_the_expert(self) -> None:
+        cast = make_work("triple", units=1)
+
+        data = page_data(client_of(cast.ada).get(at("judge/")).content)
+
+        assert set(data["answers"]) == {"often", "sometimes", "rarely"}
+        assert not {"0", "0.5", "1"} & set(data["answers"].values())
+
+
+class TestCost:
+    @pytest.mark.parametrize(
+        ("page", "queries"),
+        [("work/", 7), ("judge/", 13), ("history/", 5), ("parts/0/hand-in/", 13), ("guidelines/", 3)],
+    )
+    @pytest.mark.parametrize("units", [3, 60])
+    def test_it_costs_the_same_in_a_small_and_a_large_campaign(
+        self, page: str, queries: int, units: int, django_assert_num_queries: DjangoAssertNumQueries
+    ) -> None:
+        cast = make_work("compound", units=units)
+        answer(rows_of(cast.ada)[0])
+        client = client_of(cast.ada)
+
+        with django_assert_num_queries(queries):
+            assert client.get(at(page)).status_code == 200
+
+
+class TestWithoutAScript:
+    def test_it_saves_the_press_of_a_button_and_goes_on(self) -> None:
+        cast = make_work("triple", units=2)
+        row = rows_of(cast.ada)[0]
+        client = client_of(cast.ada)
+
+        response = client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": "sometimes"}))
+
+        assert response.headers["Location"] == "/campaigns/main/judge/?position=2"
+        row.refresh_from_db()
+        assert (row.label, row.revision) == ("0.5", 1)
+        stored = Annotation.objects.get()
+        assert stored.source == "form"
+        assert stored.seconds is not None
+
+    def test_it_stores_the_lowest_value_and_leaves_what_is_blank(self) -> None:
+        """c21: zero is an answer; a row without one is not done."""
+        cast = make_work("compound", units=1)
+        rows = rows_of(cast.ada)
+        client = client_of(cast.ada)
+        fields = {f"label_{rows[0].pk}": "wrong", f"label_{rows[1].pk}": "correct"}
+
+        response = client.post(at("judge/"), filled_in(client, 1, **fields), follow=True)
+
+        body = response.content.decode()
+        assert "3 rows of this unit have no answer yet." in body
+        assert [row.label for row in rows_of(cast.ada)] == ["0", "1", "", "", ""]
+        assert re.search(rf'name="label-{rows[0].pk}" value="wrong" checked', body)
+        work = client.get(at("work/")).content.decode()
+        assert "0 / 1" in work
+
+    def test_it_shows_the_stored_answer_and_saving_it_again_changes_nothing(self) -> None:
+        """c22."""
+        cast = make_work("triple", units=2)
+        row = rows_of(cast.ada)[0]
+        client = client_of(cast.ada)
+        client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": "rarely"}))
+
+        body = client.get(at("judge/"), {"position": 1}).content.decode()
+        assert 'value="rarely" data-answer="rarely" aria-pressed="true"' in body
+        assert hidden(body, f"revision-{row.pk}") == "1"
+        client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": "rarely"}))
+
+        assert Annotation.objects.count() == 1
+
+    def test_it_stores_a_form_sent_twice_once(self) -> None:
+        cast = make_work("triple", units=2)
+        row = rows_of(cast.ada)[0]
+        client = client_of(cast.ada)
+        form = filled_in(client, 1, **{f"label_{row.pk}": "often"})
+
+        first, second = client.post(at("judge/"), form), client.post(at("judge/"), form)
+
+        assert first.status_code == second.status_code == 302
+        assert Annotation.objects.count() == 1
+
+    def test_it_keeps_the_choice_where_another_answer_came_first(self) -> None:
+        cast = make_work("triple", units=2)
+        row = rows_of(cast.ada)[0]
+        client = client_of(cast.ada)
+        late = filled_in(client, 1, **{f"label_{row.pk}": "often", f"note_{row.pk}": "sure"})
+        client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": "rarely"}))
+
+        response = client.post(at("judge/"), late)
+
+        body = response.content.decode()
+        assert response.status_code == 409
+        assert "answered elsewhere" in body
+        assert 'value="often" data-answer="often" aria-pressed="true"' in body
+        assert hidden(body, f"revision-{row.pk}") == "1"
+        assert [stored.label for stored in Annotation.objects.all()] == ["0"]
+
+    def test_it_asks_for_the_cause_and_keeps_the_rest(self) -> None:
+        cast = make_work("compound", units=1)
+        rows = rows_of(cast.ada)
+        client = client_of(cast.ada)
+        fields = {f"label_{row.pk}": "correct" for row in rows} | {f"label_{rows[2].pk}": "cannot_judge"}
+
+        response = client.post(at("judge/"), filled_in(client, 1, **fields))
+
+        assert response.status_code == 400
+        assert "choose a cause" in response.content.decode()
+        assert Annotation.objects.count() == 0
+        assert response.content.decode().count(" checked") >= 5
+
+    def test_it_puts_a_unit_off(self) -> None:
+        cast = make_work("triple", units=2)
+        client = client_of(cast.ada)
+
+        response = client.post(at("judge/"), {"position": 1, "action": "later"})
+
+        assert response.headers["Location"].endswith("?position=2")
+        assert rows_of(cast.ada)[0].postponed_at is not None
+
+    @pytest.mark.parametrize("broken", ["client_key", "revision"])
+    def test_it_refuses_a_form_that_lost_a_field(self, broken: str) -> None:
+        cast = make_work("triple", units=1)
+        row = rows_of(cast.ada)[0]
+        client = client_of(cast.ada)
+        form = filled_in(client, 1, **{f"label_{row.pk}": "often"})
+        form = {name: value for name, value in form.items() if not name.startswith(broken)}
+
+        response = client.post(at("judge/"), form)
+
+        assert response.status_code == 409
+        assert "open the page again" in response.content.decode()
+
+
+class TestText:
+    def test_it_shows_texts_literally(self) -> None:
+        """c50: markup is text, in the page and in what the script gets."""
+        cast = make_work("triple", units=1)
+        item = rows_of(cast.ada)[0].item
+        item.head, item.tail = "PersonX <unk> & </script><script>alert(1)</script>", "{{ 7*7 }} 3.10"
+        item.save()
+
+        body = client_of(cast.ada).get(at("judge/")).content
+
+        assert b"<script>alert" not in body
+        assert b"&lt;unk&gt; &amp;" in body
+        assert b"{{ 7*7 }} 3.10" in body
+        assert page_data(body)["screens"][0]["rows"][0]["head"] == item.head
+
+    def test_it_marks_the_compound_in_its_source_only(self) -> None:
+        cast = make_work("compound", units=1)
+        context = rows_of(cast.ada)[0].item.context
+        assert context
+        context.source, context.start, context.end = "𠮷 saw lazy dog 1 .", 6, 16
+        context.save()
+
+        body = client_of(cast.ada).get(at("judge/")).content.decode()
+
+        assert body.count("<mark") == 1
+        assert '𠮷 saw <mark class="compound">lazy dog 1</mark> .' in body
+
+    def test_it_escapes_markup_in_guidelines(self) -> None:
+        cast = make_work("triple", units=1)
+        guideline = cast.campaign.guidelines.get()
+        guideline.text_en = "# Rules\n\n<script>alert(1)</script>\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+        guideline.save()
+
+        body = client_of(cast.ada).get(at("guidelines/")).content.decode()
+
+        assert "<script>alert" not in body
+        assert "<h1>Rules</h1>" in body
+        assert "<td>1</td>" in body
+
+    def test_it_speaks_chinese(self) -> None:
+        cast = make_work("triple", units=1)
+        client = client_of(cast.ada)
+
+        body = client.get(at("judge/"), headers={"Accept-Language": "zh-hans"}).content.decode()
+
+        assert "之后" in body
+        assert page_data(body.encode())["answers"]["sometimes"] == "有时成立"
+
+
+class TestLookingBack:
+    def test_it_finds_ones_own_answers_by_their_words(self) -> None:
+        cast = make_work("triple", units=3)
+        for row in rows_of(cast.ada)[:2]:
+            answer(row, "1")
+        client = client_of(cast.ada)
+
+        found = client.get(
+            at("history/"), {"q": "rest 2 xWant"}, headers={"Accept": "application/json"}
+        ).json()
+        nothing = client.get(at("history/"), {"q": "rest 3"}).content.decode()
+
+        assert [screen["position"] for screen in found["units"]] == [2]
+        assert "Nothing found." in nothing
+
+
+class TestHandingIn:
+    def test_it_lists_what_deserves_a_second_look_and_refuses_an_open_part(self) -> None:
+        cast = make_work("triple", units=3)
+        rows = rows_of(cast.ada)
+        client = client_of(cast.ada)
+        fields = {f"label_{rows[0].pk}": "often", f"flag_{rows[0].pk}": "on", f"note_{rows[0].pk}": "hm"}
+        client.post(at("judge/"), filled_in(client, 1, **fields))
+        postpone(cast.campaign, expert_id=cast.ada.pk, unit_id=rows[1].unit_id, assignments=[rows[1].pk])
+
+        body = client.get(at("parts/0/hand-in/")).content.decode()
+        refused = client.post(at("parts/0/hand-in/"), follow=True)
+
+        assert "“hm”" in body
+        assert "2 units have no full answer yet." in body
+        assert "judge them before you hand it in" in refused.content.decode()
+        assert not HandIn.objects.exists()
+
+    def test_it_hands_in_once_and_says_thanks(self) -> None:
+        cast = make_work("triple", units=1)
+        answer(rows_of(cast.ada)[0])
+        client = client_of(cast.ada)
+
+        client.post(at("parts/0/hand-in/"))
+        response = client.post(at("parts/0/hand-in/"), follow=True)
+
+        assert HandIn.objects.count() == 1
+        assert "Thank you." in response.content.decode()

@@ -1,0 +1,94 @@
+"""One command starts everything, and nothing of it stays behind."""
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from tests.config.site import WITHIN, Site
+from tests.conftest import StartManage, eventually
+
+
+def test_it_starts_in_an_empty_folder_and_stops_on_ctrl_c(site: Site) -> None:
+    first = site.up("--sample")
+    assert site.status() == 200
+    assert "/invitation/" in first.log.read_text()
+    assert len(site.processes(command="manage.py worker")) == 1
+    os.killpg(first.process.pid, signal.SIGINT)
+    assert first.process.wait(timeout=20) == 0
+    assert site.all_gone()
+
+    second = site.up("--sample")
+    assert "/invitation/" not in second.log.read_text()  # the sample was there already
+    second.process.send_signal(signal.SIGTERM)
+    assert second.process.wait(timeout=20) == 0
+    assert site.all_gone()
+
+
+def test_it_leaves_nothing_running_when_it_is_killed(site: Site) -> None:
+    started = site.up()
+    assert len(site.processes()) >= 4
+    started.process.send_signal(signal.SIGKILL)
+    started.process.wait()
+    assert site.all_gone()
+
+
+@pytest.mark.parametrize(
+    ("child", "sentence"),
+    [("manage.py worker", "The worker ended by itself"), ("granian", "The web server ended by itself")],
+)
+def test_it_fails_when_a_child_dies(site: Site, child: str, sentence: str) -> None:
+    started = site.up()
+    os.kill(min(site.processes(command=child)), signal.SIGKILL)
+    assert started.process.wait(timeout=30) == 1
+    assert sentence in started.log.read_text()
+    assert site.all_gone()
+
+
+def test_it_says_in_plain_words_that_the_port_is_in_use(site: Site) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", int(site.port)))
+        other.listen()
+        started = site.start()
+        assert started.process.wait(timeout=WITHIN) == 1
+    said = started.log.read_text()
+    assert f"Cannot listen on 127.0.0.1:{site.port} (Address already in use)" in said
+    assert "Traceback" not in said
+    assert not (site.folder / "assay.sqlite3").exists()
+
+
+def test_it_fails_when_the_first_page_does(site: Site) -> None:
+    started = site.start(DJANGO_SETTINGS_MODULE="tests.config.broken_settings")
+    assert started.process.wait(timeout=WITHIN) == 1
+    assert "The first page fails (HTTP 500)" in started.log.read_text()
+    assert site.all_gone()
+
+
+@pytest.fixture
+def empty_database_url(live_database_url: str, tmp_path: Path) -> Iterator[str]:
+    """A database without any table, of the kind that these tests run on."""
+    if connection.vendor == "sqlite":
+        yield f"sqlite:///{tmp_path / 'empty.sqlite3'}"
+        return
+    name = f"{connection.settings_dict['NAME']}_serve"
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE DATABASE "{name}"')
+    yield f"{live_database_url}_serve"
+    with connection.cursor() as cursor:
+        cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def test_two_may_start_at_once_on_one_empty_database(
+    empty_database_url: str, start_manage: StartManage, tmp_path: Path
+) -> None:
+    sites = [Site(start_manage, tmp_path / "var") for _ in range(2)]
+    started = [site.start("--web-only", DATABASE_URL=empty_database_url) for site in sites]
+    for site, one in zip(sites, started, strict=True):
+        assert eventually(partial(site.is_ready, one), within=WITHIN), one.log.read_text()
+        assert site.status() == 200
+    assert sites[0].processes(command="manage.py worker") == []

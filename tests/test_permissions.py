@@ -1,0 +1,229 @@
+"""Who gets what from every address there is: one line per route, every role, every method.
+
+A route without a line fails here. To add one, say who is allowed and what status they get by method:
+
+    "campaign_items": Route({MANAGER, VIEWER}, get=200),
+
+- A method that is not named is not allowed (405). Who is signed in without being allowed gets 404.
+- Who is not signed in is sent to the sign-in page (302), or gets 401 from `api(...)`.
+- Where the answer depends on the role otherwise, give a mapping; "*" is everybody signed in who is not named.
+- `with_` makes what the address names (its arguments); `slug` is the cast's campaign where the address has one.
+- A POST is sent without data; the status of a permitted one is what an empty form or body gets.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from annotation.models import Assignment, User
+from annotation.services.access import create_invitation, create_token
+from tests.factories import Cast, make_assignment, make_cast, make_part, make_triple
+
+ANONYMOUS, OUTSIDER, EXPERT, VIEWER, MANAGER = "anonymous", "outsider", "expert", "viewer", "manager"
+ROLES = (ANONYMOUS, OUTSIDER, EXPERT, VIEWER, MANAGER)
+METHODS = ("get", "post", "put", "delete", "options")
+SIGNED_IN = {OUTSIDER, EXPERT, VIEWER, MANAGER}
+PUBLIC = set(ROLES)
+
+Status = int | Mapping[str, int] | None
+
+
+def nothing(cast: Cast) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Route:
+    """What one address answers; see the head of this file."""
+
+    allowed: set[str]
+    get: Status = None
+    post: Status = None
+    put: Status = None
+    delete: Status = None
+    options: Status = None
+    with_: Callable[[Cast], dict[str, Any]] = nothing
+    anonymous: int = 302
+    body: tuple[str, str] = ("", "application/x-www-form-urlencoded")
+
+    def expected(self, role: str, method: str) -> int:
+        if role == ANONYMOUS and ANONYMOUS not in self.allowed:
+            return self.anonymous
+        status: Status = getattr(self, method)
+        if status is None:
+            return 405
+        if isinstance(status, Mapping):
+            return status[role] if role in status else status["*"]
+        return status if role in self.allowed else 404
+
+
+def api(allowed: set[str], **statuses: Any) -> Route:
+    """An address for programs: it describes itself to OPTIONS, and asks for a token instead of a sign-in."""
+    as_json = ("{}", "application/json")
+    return Route(allowed, **{"options": {"*": 200}, "anonymous": 401, "body": as_json, **statuses})
+
+
+def adas_invitation(cast: Cast) -> dict[str, Any]:
+    return {"token": create_invitation(cast.ada, None)[1].split("/")[-2]}
+
+
+def adas_token(cast: Cast) -> dict[str, Any]:
+    return {"pk": create_token(cast.ada, "laptop")[0].pk}
+
+
+def adas_unit(cast: Cast) -> dict[str, Any]:
+    return {"unit": given_to_ada(cast).unit_id}
+
+
+def adas_screen(cast: Cast) -> dict[str, Any]:
+    return {"position": given_to_ada(cast).position}
+
+
+def adas_part(cast: Cast) -> dict[str, Any]:
+    given_to_ada(cast)
+    return {"index": 1}
+
+
+def given_to_ada(cast: Cast) -> Assignment:
+    part = make_part(cast.campaign.rounds.get(), index=1)
+    return make_assignment(make_triple(cast.campaign, 1), cast.ada, part=part)
+
+
+ROUTES = {
+    # accounts
+    "home": Route(SIGNED_IN, get=200),
+    "sign_in": Route(PUBLIC, get={ANONYMOUS: 200, "*": 302}, post={ANONYMOUS: 200, "*": 302}),
+    "sign_out": Route(SIGNED_IN, post=302),
+    "invitation": Route(PUBLIC, get=200, post=200, with_=adas_invitation),
+    "set_language": Route(PUBLIC, post=302),
+    "set_theme": Route(PUBLIC, post=302),
+    "account": Route(SIGNED_IN, get=200),
+    "password_change": Route(SIGNED_IN, get=200, post=200),
+    "token_create": Route(SIGNED_IN, post=200),
+    "token_revoke": Route({EXPERT}, post=302, with_=adas_token),
+    "healthz": Route(PUBLIC, get=200),
+    "admin_sign_in": Route(PUBLIC, get={ANONYMOUS: 302, "*": 403}),
+    # an expert's own work
+    "work": Route({EXPERT}, get=200),
+    "judge": Route({EXPERT}, get=200, post=404),
+    "history": Route({EXPERT}, get=200),
+    "hand_in": Route({EXPERT}, get=200, post=302, with_=adas_part),
+    "guidelines": Route({EXPERT}, get=200),
+    "api_next": api({EXPERT}, get=200),
+    "api_recent": api({EXPERT}, get=200),
+    "api_screen": api({EXPERT}, get=200, with_=adas_screen),
+    "api_answers": api({EXPERT}, post={"*": 400}, with_=adas_unit),  # an empty body is refused first
+    "api_later": api({EXPERT}, post=400, with_=adas_unit),
+    # a campaign for programs
+    "api_campaigns": api(SIGNED_IN, get=200),
+    "api_campaign": api({MANAGER, VIEWER}, get=200),
+    "api_items": api({MANAGER, VIEWER}, get=200),
+    "api_labels": api({MANAGER, VIEWER}, get=200),
+    "api_annotations": api({MANAGER, VIEWER}, get=200),
+    "api_report": api({MANAGER, VIEWER}, get=200, with_=lambda cast: {"kind": "agreement"}),
+    "api_schema": api(PUBLIC, get=200),
+}
+
+
+def named_routes(patterns: list[URLPattern | URLResolver]) -> Iterator[tuple[str, URLPattern]]:
+    """Every address by its name; the admin is tested on its own."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            if pattern.namespace != "admin":
+                yield from named_routes(pattern.url_patterns)
+        else:
+            assert pattern.name, f"{pattern.pattern} has no name"
+            yield pattern.name, pattern
+
+
+def all_routes() -> dict[str, URLPattern]:
+    return dict(named_routes(get_resolver().url_patterns))
+
+
+def needs_slug(name: str) -> bool:
+    """Whether the address stands inside a campaign."""
+    return any("slug" in arguments for _template, arguments in possibilities(name))
+
+
+def possibilities(name: str) -> list[tuple[str, list[str]]]:
+    return [found for way in get_resolver().reverse_dict.getlist(name) for found in way[0]]
+
+
+@pytest.fixture
+def cast(db: None) -> Cast:
+    return make_cast()
+
+
+def test_it_has_a_line_for_every_route() -> None:
+    routes = set(all_routes())
+
+    assert routes - set(ROUTES) == set(), "these routes have no line in ROUTES"
+    assert set(ROUTES) - routes == set(), "these lines of ROUTES have no route"
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_it_answers_each_role_and_method_as_the_table_says(name: str, cast: Cast) -> None:
+    route = ROUTES[name]
+    arguments = route.with_(cast)
+    if needs_slug(name):
+        arguments.setdefault("slug", cast.campaign.slug)
+    address = reverse(name, kwargs=arguments)
+    people = {OUTSIDER: cast.otto, EXPERT: cast.ada, VIEWER: cast.vera, MANAGER: cast.mei}
+
+    client = Client(raise_request_exception=False)
+    seen = {
+        (role, method): status_of(client, address, people.get(role), method, route.body)
+        for role in ROLES
+        for method in METHODS
+    }
+
+    assert seen == {(role, method): route.expected(role, method) for role in ROLES for method in METHODS}
+
+
+def status_of(
+    client: Client, address: str, user: User | None, method: str, body: tuple[str, str] = ("", "")
+) -> int:
+    """The status of one request, whose traces in the database are taken back."""
+    client.cookies.clear()
+    with transaction.atomic():
+        if user is not None:
+            client.force_login(user, "django.contrib.auth.backends.ModelBackend")
+        response = client.generic(method.upper(), address, *body)
+        transaction.set_rollback(True)
+    return response.status_code
+
+
+def test_it_shows_the_admin_to_superusers_only(cast: Cast) -> None:
+    root = User.objects.create_superuser("root")
+    client = Client()
+
+    for user in (cast.mei, cast.ada, cast.vera, cast.otto):
+        client.force_login(user, "django.contrib.auth.backends.ModelBackend")
+        assert client.get("/admin/", follow=True).status_code == 403
+        assert client.get("/admin/axes/accessattempt/", follow=True).status_code == 403
+    client.force_login(root, "django.contrib.auth.backends.ModelBackend")
+
+    assert client.get("/admin/").status_code == 200
+
+
+def test_it_sends_strangers_from_the_admin_to_the_one_sign_in_page(cast: Cast) -> None:
+    response = Client().get("/admin/", follow=True)
+
+    assert response.redirect_chain[-1] == ("/sign-in/?next=/admin/", 302)
+
+
+def test_it_gives_a_superuser_no_place_in_a_campaign_they_were_not_added_to(cast: Cast) -> None:
+    root = User.objects.create_superuser("root")
+    inside = [name for name, route in ROUTES.items() if needs_slug(name) and route.get is not None]
+    assert inside
+
+    for name in inside:
+        with transaction.atomic():
+            address = reverse(name, kwargs={"slug": cast.campaign.slug, **ROUTES[name].with_(cast)})
+            assert status_of(Client(), address, root, "get") == 404, name
+            transaction.set_rollback(True)
