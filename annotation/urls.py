@@ -4,14 +4,18 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from annotation.views import (
     accounts,
+    campaign_settings,
     campaigns,
     exports,
     health,
+    hours,
     imports,
     items,
     jobs,
+    notice,
     parts,
     people,
+    practice,
     seat,
 )
 
@@ -32,11 +36,15 @@ seat_urls: Urls = [
     path("history/", seat.history, name="history"),
     path("parts/<int:index>/hand-in/", seat.hand_in, name="hand_in"),
     path("guidelines/", seat.guidelines, name="guidelines"),
+    path("practice/", practice.practice, name="practice"),
+    path("practice/<int:number>/", practice.practice_unit, name="practice_unit"),
+    path("hours/", hours.hours, name="hours"),
 ]
 
 manager_urls: Urls = [
     path("", campaigns.campaign, name="campaign"),
     path("names/", campaigns.campaign_names, name="campaign_names"),
+    path("settings/", campaign_settings.campaign_settings, name="campaign_settings"),
     path("verify/", campaigns.verify, name="verify"),
     path("import/", imports.campaign_import, name="campaign_import"),
     path("import/<uuid:token>/", imports.import_preview, name="import_preview"),
@@ -75,6 +83,7 @@ urlpatterns: Urls = [
     path("language/", accounts.set_language, name="set_language"),
     path("theme/", accounts.set_theme, name="set_theme"),
     path("account/", include(account_urls)),
+    path("recorded/", notice.recorded, name="recorded"),
     path("campaigns/new/", campaigns.campaign_create, name="campaign_create"),
     path("campaigns/<slug:slug>/", include(seat_urls)),
     path("campaigns/<slug:slug>/", include(manager_urls)),

@@ -10,4 +10,5 @@ class ScoringConfig(AppConfig):
         # The registry stands beside models, which may be imported only now.
         from annotation.services import jobs  # noqa: PLC0415
 
-        jobs.register("agreement", "scoring.agreement")
+        # The whole round, and the part: each part's agreement is a job of its own.
+        jobs.register("agreement", "scoring.agreement", after_hand_in=lambda part: [{}, {"part": part}])

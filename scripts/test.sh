@@ -19,7 +19,7 @@ postgres_bin() { # the folder of the newest PostgreSQL; Debian keeps it out of t
   return 1
 }
 have_redis() { command -v redis-server >/dev/null; }
-have_chromium() { [ -x /usr/bin/chromium ]; }
+have_chromium() { [ -x "${CHROMIUM:-/usr/bin/chromium}" ]; }
 have_fonts() { [ -n "$(fc-list :lang=zh 2>/dev/null)" ]; }
 
 missing() {

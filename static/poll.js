@@ -1,4 +1,5 @@
-// A piece of a page that asks for itself again until it says that it is finished; then the whole page is loaded anew.
+// A piece of a page that is asked for again until it says that it is finished; then the whole page is loaded anew.
+// The answer may be that piece alone, or a page that holds it under the same id.
 "use strict";
 
 const EVERY = 1000; // milliseconds
@@ -15,7 +16,7 @@ for (const place of document.querySelectorAll("[data-poll]")) {
         location.reload();
         return;
       }
-      place.replaceChildren(...page.body.children);
+      place.replaceChildren(...(page.getElementById(place.id) ?? page.body).children);
       pause = EVERY;
     } catch {
       pause = Math.min(2 * pause, SLOWEST); // away for the moment, or signed out: ask less often

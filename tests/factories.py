@@ -42,6 +42,8 @@ class Cast:
 
 
 def make_user(name: str, *, password: str | None = None, **fields: Any) -> User:
+    """Somebody who has read what is recorded; `notice_read_at=None` for a newcomer."""
+    fields.setdefault("notice_read_at", timezone.now())
     return User.objects.create_user(name, password, **fields)
 
 

@@ -16,12 +16,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation.models import Assignment, User
+from annotation.services import uploads
 from annotation.services.access import create_invitation, create_token
+from annotation.services.import_files import check
+from annotation.services.jobs import request as request_job
 from tests.factories import Cast, make_assignment, make_cast, make_part, make_triple
 
 ANONYMOUS, OUTSIDER, EXPERT, VIEWER, MANAGER = "anonymous", "outsider", "expert", "viewer", "manager"
@@ -94,6 +98,34 @@ def given_to_ada(cast: Cast) -> Assignment:
     return make_assignment(make_triple(cast.campaign, 1), cast.ada, part=part)
 
 
+def an_upload(cast: Cast) -> dict[str, Any]:
+    """A file that Mei sent, looked at and not stored yet."""
+    file = SimpleUploadedFile("items.csv", b"head,relation,tail\r\nPersonX eat,xWant,sleep\r\n")
+    upload = uploads.keep(cast.campaign, "items", {"file": file}, options={}, by=cast.mei)
+    check(cast.campaign, upload)
+    return {"token": upload.token}
+
+
+def an_item(cast: Cast) -> dict[str, Any]:
+    return {"pk": make_triple(cast.campaign, 1).pk}
+
+
+def adas_part_and_place(cast: Cast) -> dict[str, Any]:
+    return {**adas_part(cast), **adas_place(cast)}
+
+
+def adas_place(cast: Cast) -> dict[str, Any]:
+    return {"pk": cast.campaign.memberships.get(user=cast.ada).pk}
+
+
+def veras_place(cast: Cast) -> dict[str, Any]:
+    return {"pk": cast.campaign.memberships.get(user=cast.vera).pk}
+
+
+def a_job(cast: Cast) -> dict[str, Any]:
+    return {"pk": request_job(campaign=cast.campaign, kind="finalize", arguments={}, by=cast.mei).pk}
+
+
 ROUTES = {
     # accounts
     "home": Route(SIGNED_IN, get=200),
@@ -106,6 +138,7 @@ ROUTES = {
     "password_change": Route(SIGNED_IN, get=200, post=200),
     "token_create": Route(SIGNED_IN, post=200),
     "token_revoke": Route({EXPERT}, post=302, with_=adas_token),
+    "recorded": Route(SIGNED_IN, get=200, post=302),
     "healthz": Route(PUBLIC, get=200),
     "admin_sign_in": Route(PUBLIC, get={ANONYMOUS: 302, "*": 403}),
     # an expert's own work
@@ -114,10 +147,14 @@ ROUTES = {
     "history": Route({EXPERT}, get=200),
     "hand_in": Route({EXPERT}, get=200, post=302, with_=adas_part),
     "guidelines": Route({EXPERT}, get=200),
+    "practice": Route({EXPERT}, get=200),
+    "practice_unit": Route({EXPERT}, get=200, post=400, with_=lambda cast: {"number": 1}),
+    "hours": Route({EXPERT}, get=200, post=400),
     "api_next": api({EXPERT}, get=200),
     "api_recent": api({EXPERT}, get=200),
     "api_screen": api({EXPERT}, get=200, with_=adas_screen),
     "api_answers": api({EXPERT}, post={"*": 400}, with_=adas_unit),  # an empty body is refused first
+    "api_time": api({EXPERT}, post=400),
     "api_later": api({EXPERT}, post=400, with_=adas_unit),
     # a campaign for programs
     "api_campaigns": api(SIGNED_IN, get=200),
@@ -127,6 +164,42 @@ ROUTES = {
     "api_annotations": api({MANAGER, VIEWER}, get=200),
     "api_report": api({MANAGER, VIEWER}, get=200, with_=lambda cast: {"kind": "agreement"}),
     "api_schema": api(PUBLIC, get=200),
+    # managers and viewers
+    "campaign_create": Route({OUTSIDER, MANAGER}, get=200, post=400),  # Otto manages a campaign of his own
+    "campaign": Route({MANAGER, VIEWER}, get=200),
+    "campaign_names": Route({MANAGER}, post=200),
+    "campaign_settings": Route({MANAGER}, get=200, post=400),
+    "verify": Route({MANAGER, VIEWER}, get=200),
+    "campaign_import": Route({MANAGER}, get=200, post=400),
+    "import_preview": Route({MANAGER}, get=200, with_=an_upload),
+    "import_confirm": Route({MANAGER}, post=400, with_=an_upload),
+    "import_discard": Route({MANAGER}, post=302, with_=an_upload),
+    "campaign_items": Route({MANAGER, VIEWER}, get=200),
+    "item_withdraw": Route({MANAGER}, post=409, with_=an_item),  # without a reason
+    "item_restore": Route({MANAGER}, post=302, with_=an_item),
+    "assign": Route({MANAGER}, get=200, post=400),
+    "part": Route({MANAGER, VIEWER}, get=200, with_=adas_part),
+    "part_give_back": Route({MANAGER}, post=409, with_=adas_part_and_place),  # not handed in
+    "people": Route({MANAGER}, get=200),
+    "people_names": Route({MANAGER}, post=200),
+    "person_add": Route({MANAGER}, post=400),
+    "person_invite": Route({MANAGER}, post=200, with_=adas_place),
+    "person_close": Route({MANAGER}, post=302, with_=adas_place),
+    "person_reopen": Route({MANAGER}, post=302, with_=adas_place),
+    "person_remove": Route({MANAGER}, post=302, with_=veras_place),
+    "jobs": Route({MANAGER}, get=200),
+    "job": Route({MANAGER}, get=200, with_=a_job),
+    "job_state": Route({MANAGER}, get=200, with_=a_job),
+    "job_retry": Route({MANAGER}, post=302, with_=a_job),
+    "export": Route({MANAGER, VIEWER}, get=200, with_=lambda cast: {"what": "items", "format": "csv"}),
+    "compute": Route({MANAGER}, post=302),
+    "compute_agreement": Route({MANAGER}, post=302),
+    "compute_part": Route({MANAGER}, post=302, with_=adas_part),
+    "reports": Route({MANAGER, VIEWER}, get=200),
+    "report": Route({MANAGER, VIEWER}, get=200, with_=lambda cast: {"kind": "agreement"}),
+    "report_file": Route(
+        {MANAGER, VIEWER}, get=200, with_=lambda cast: {"kind": "statistics", "format": "md"}
+    ),
 }
 
 

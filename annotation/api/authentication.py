@@ -57,9 +57,10 @@ class SeatAuthentication(SessionAuthentication):
 
 
 class SeatScheme(SessionScheme):  # type: ignore[no-untyped-call]
-    """To a program it is the session cookie like any other."""
+    """To a program it is the session cookie like any other; one name cannot stand for two classes."""
 
     target_class = "annotation.api.authentication.SeatAuthentication"
+    name = "seatCookie"
     priority = 1
 
 

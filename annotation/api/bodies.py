@@ -10,10 +10,11 @@ from msgspec import Meta, Struct
 from annotation.protocol.errors import ProtocolError
 from annotation.services.sheets import Answer, Sheet, Timing
 
-Id = Annotated[int, Meta(ge=1)]
-Count = Annotated[int, Meta(ge=0)]
+# Nothing is let in that a column of PostgreSQL cannot hold.
+Id = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Seconds = Annotated[float, Meta(ge=0, le=1e7)]
-Word = Annotated[str, Meta(max_length=40)]
+Word = Annotated[str, Meta(max_length=40, pattern=r"^[^\x00]*$")]
 
 
 class AnswerBody(Struct):
@@ -60,7 +61,7 @@ class SheetBody(Struct):
     seconds: Seconds | None = None
     visible_seconds: Seconds | None = None
     active_seconds: Seconds | None = None
-    session: Annotated[str, Meta(max_length=36)] | None = None
+    session: Annotated[str, Meta(max_length=36, pattern=r"^[^\x00]*$")] | None = None
     session_position: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     reference_seen: bool | None = None
     after: Count | None = None
@@ -91,6 +92,8 @@ class LaterBody(Struct):
 
 B = TypeVar("B", bound=Struct)
 
+_NULL = {"type": "null"}
+
 
 def read_body(request: HttpRequest, kind: type[B]) -> B:
     """The request's JSON body; a ProtocolError says where it is not what it should be."""
@@ -116,4 +119,9 @@ def _inlined(schema: Any, components: dict[str, Any]) -> Any:
         return schema
     if "$ref" in schema:
         return _inlined(components[schema["$ref"]], components)
+    if _NULL in schema.get("anyOf", ()):  # OpenAPI 3.0 has no type of null
+        kinds = [part for part in schema["anyOf"] if part != _NULL]
+        rest = {name: part for name, part in schema.items() if name != "anyOf"}
+        one = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+        return _inlined(rest | one | {"nullable": True}, components)
     return {name: _inlined(part, components) for name, part in schema.items()}

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from annotation.api import campaigns, seat
+from annotation.api import campaigns, hours, seat
 
 Urls = list[URLPattern | URLResolver]
 
@@ -13,6 +13,7 @@ seat_urls: Urls = [
     path("screens/<int:position>/", seat.screen, name="api_screen"),
     path("units/<int:unit>/answers/", seat.answers, name="api_answers"),
     path("units/<int:unit>/later/", seat.later, name="api_later"),
+    path("time/", hours.add_time, name="api_time"),
 ]
 campaign_urls: Urls = [
     path("", campaigns.campaign, name="api_campaign"),

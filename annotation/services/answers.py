@@ -19,7 +19,9 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Annotation, Assignment, HandIn, Round, Surplus
 from annotation.protocol.base import Protocol, get_protocol
+from annotation.protocol.compound import WRONG_REASONS
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.triple import ZERO_DETAILS
 from annotation.services import answers_sql
 from annotation.services.answers_sql import FellShort, NotFound, Place
 from annotation.services.errors import KeptAside, KeyReused, NotYours, Refused, Stale
@@ -114,6 +116,7 @@ def checked(answer: Answer, *, protocol: Protocol) -> Answer:
                 _("“%(cause)s” is not a cause; the causes are %(causes)s.")
                 % {"cause": cause, "causes": ", ".join(sorted(causes))}
             )
+    _check_why(answer)
     if len(answer.note) > NOTE_LIMIT:
         raise ProtocolError(
             _("A note holds at most %(limit)d characters; this one has %(length)d.")
@@ -122,6 +125,18 @@ def checked(answer: Answer, *, protocol: Protocol) -> Answer:
     if "\0" in answer.note:
         raise ProtocolError(_("The note holds U+0000, which cannot be stored."))
     return replace(answer, label=protocol.parse_label(answer.label)) if answer.label else answer
+
+
+def _check_why(answer: Answer) -> None:
+    """What is said beside an answer comes from the lists that the page shows."""
+    for given, known in (
+        ([answer.detail] if answer.detail else [], ZERO_DETAILS),
+        (answer.reasons, WRONG_REASONS),
+    ):
+        codes = [choice.code for choice in known]
+        for code in given:
+            if code not in codes:
+                raise ProtocolError(f"“{code}” is not a reason; the reasons are {', '.join(codes)}.")
 
 
 def _explain(attempt: _Write) -> tuple[list[Saved], list[answers_sql.Row]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet, Value
+from django.db.models import Count, F, Q, QuerySet, TextField, Value
 from django.db.models.functions import Replace
 from django.utils import timezone
 
@@ -102,7 +102,7 @@ def _narrowed(campaign: Campaign, wanted: Wanted) -> QuerySet[Item]:
     if wanted.state not in ("", "withdrawn"):
         items = items.filter(retired_at__isnull=True).filter(_in_state(campaign, wanted.state))
     # Blanks inside a translation do not count: segmentation put them there.
-    items = items.alias(joined=Replace("translation", Value(" "), Value("")))
+    items = items.alias(joined=Replace("translation", Value(" "), Value(""), output_field=TextField()))
     for word in wanted.text.split():
         items = items.filter(_holds(word, compound=compound))
     return items

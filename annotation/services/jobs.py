@@ -48,12 +48,18 @@ class LeaseLost(Exception):
 # Kinds --------------------------------------------------------------------------------------------------------
 
 _task_names = {"finalize": "annotation.finalize", "import_items": "annotation.import_items"}
+# What a part that was handed in sets off: for each kind the arguments of its jobs, by the part's key.
+_after_hand_in: dict[str, Callable[[int], list[dict[str, Any]]]] = {"finalize": lambda part: [{}]}
 
 
-def register(kind: str, task_name: str) -> None:
+def register(
+    kind: str, task_name: str, *, after_hand_in: Callable[[int], list[dict[str, Any]]] | None = None
+) -> None:
     """Make a kind of job known, with the Celery task that runs it (other apps do so in AppConfig.ready)."""
     if _task_names.setdefault(kind, task_name) != task_name:
         raise ValueError(f"Jobs of kind {kind!r} are run by {_task_names[kind]!r} already.")
+    if after_hand_in is not None:
+        _after_hand_in[kind] = after_hand_in
 
 
 def task_name(kind: str) -> str:
@@ -84,6 +90,15 @@ def request(*, campaign: Campaign, kind: str, arguments: dict[str, Any], by: Use
     except IntegrityError:
         # Somebody asked at the same moment, and a worker took that job before it could be read here.
         return waiting()[0]
+
+
+def request_after_hand_in(*, campaign: Campaign, part: int, by: User | None) -> list[Job]:
+    """Everything that is to be worked out anew once a part was handed in."""
+    return [
+        request(campaign=campaign, kind=kind, arguments=arguments, by=by)
+        for kind, jobs_of in _after_hand_in.items()
+        for arguments in jobs_of(part)
+    ]
 
 
 # Running it ---------------------------------------------------------------------------------------------------

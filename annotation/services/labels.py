@@ -14,11 +14,13 @@ from django.db.models import F, Q, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from annotation.models import Assignment, Campaign, FinalLabel, Item, Job, Round
+from annotation.models import Annotation, Assignment, Campaign, FinalLabel, Item, Job, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.labels import Outcome, check_rule, default_rule, final_label, get_rule
+from annotation.services import jobs
 
 CHUNK = 500
+OVERLAP = 1000  # answers looked at twice: one that got its id earlier may have been committed later
 
 
 @dataclass(frozen=True)
@@ -183,18 +185,43 @@ def _same(stored: FinalLabel | None, outcome: Outcome, votes: Votes) -> bool:
 
 
 def stale_labels(campaign: Campaign) -> int:
-    """How many final labels rest on answers that have changed since: they wait for a new run of the rule.
+    """How many final labels rest on answers that have changed since: they wait for a new run of the rule."""
+    count: int = _stale().filter(item__campaign=campaign).count()
+    return count
 
-    Compared by revisions, not by clocks: an answer that was being saved while the rule ran is found too.
-    """
+
+def _stale() -> Any:
+    """Compared by revisions, not by clocks: an answer that was being saved while the rule ran is found too."""
     answered = Q(
         item__assignments__round__kind=Round.Kind.MAIN,
         item__assignments__withdrawn_at__isnull=True,
         item__assignments__answered_at__isnull=False,
     )
     return (
-        FinalLabel.objects.filter(item__campaign=campaign, item__retired_at__isnull=True)
+        FinalLabel.objects.filter(item__retired_at__isnull=True)
         .annotate(now=Coalesce(Sum("item__assignments__revision", filter=answered), 0))
         .exclude(now=F("revisions"))
-        .count()
     )
+
+
+@dataclass
+class StaleWatch:
+    """Asks for the rule to be run again where answers have changed on which it had come to an outcome.
+
+    The worker looks from time to time, so that saving an answer costs nothing more. Each look reads only what
+    was saved since the last one; the first, after a start, reads all labels.
+    """
+
+    seen: int = 0  # the last annotation of the look before
+
+    def look(self) -> None:
+        latest = Annotation.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+        if latest == self.seen:
+            return
+        stale = _stale().exclude(reason="incomplete")  # whose last answers are still to come
+        if self.seen:
+            saved = Annotation.objects.filter(pk__gt=self.seen - OVERLAP)
+            stale = stale.filter(item__in=saved.values("assignment__item"))
+        for campaign in Campaign.objects.filter(pk__in=stale.values("item__campaign")):
+            jobs.request(campaign=campaign, kind="finalize", arguments={}, by=None)
+        self.seen = latest

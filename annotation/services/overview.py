@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db.models import Count, Exists, F, Max, OuterRef, Q
 
 from annotation.models import (
@@ -25,6 +24,7 @@ from annotation.models import (
 )
 from annotation.protocol.text import fold_name
 from annotation.services.campaigns import main_round
+from annotation.services.invitations import open_invitations
 from annotation.services.labels import stale_labels
 from annotation.services.verify import CHECKS
 
@@ -57,6 +57,7 @@ class ExpertLine:
     problems: int
     unsure: int
     last_at: datetime | None
+    invited: bool  # a link to set a password waits to be used
 
     @property
     def given(self) -> int:
@@ -80,10 +81,15 @@ class ExpertLine:
         return any(part.to_hand_in for part in self.parts)
 
     @property
-    def uninvited(self) -> bool:
-        """Work is waiting, but no password was set yet with which to sign in."""
+    def without_password(self) -> bool:
+        """Never signed in so far: no password was set yet."""
         user = self.member.user
-        return self.at_work and user.is_active and user.password.startswith(UNUSABLE_PASSWORD_PREFIX)
+        return user.is_active and not user.has_usable_password()
+
+    @property
+    def uninvited(self) -> bool:
+        """Work is waiting, and there is neither a password nor a link to set one."""
+        return self.at_work and self.without_password and not self.invited
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +208,13 @@ def _items(round_: Round) -> ItemCounts:
 
 
 def expert_lines(round_: Round) -> list[ExpertLine]:
-    """Every expert of the campaign, in the order they joined; five queries."""
-    members = Membership.objects.filter(campaign=round_.campaign_id, role=Membership.Role.EXPERT)
+    """Every expert of the campaign, in the order they joined; six queries."""
+    members = list(
+        Membership.objects.filter(campaign=round_.campaign_id, role=Membership.Role.EXPERT)
+        .select_related("user")
+        .order_by("id")
+    )
+    invited = open_invitations(members)
     shares = _shares(round_)
     remarks = _remarks(round_)
     planned = _planned(round_)
@@ -219,8 +230,9 @@ def expert_lines(round_: Round) -> list[ExpertLine]:
             last_at=max(
                 (row["last"] for _share, row in shares.get(member.user_id, ()) if row["last"]), default=None
             ),
+            invited=member.user_id in invited,
         )
-        for member in members.select_related("user").order_by("id")
+        for member in members
     ]
 
 
@@ -275,7 +287,7 @@ def _planned(round_: Round) -> dict[str, int]:
     """By folded name: how many items the confirmed designs gave to each expert."""
     loads: dict[str, int] = {}
     for plan in round_.designs.values_list("plan", flat=True):
-        for name, n_items in plan["loads"].items():
+        for name, n_items in plan.get("loads", {}).items():
             loads[fold_name(name)] = loads.get(fold_name(name), 0) + n_items
     return loads
 

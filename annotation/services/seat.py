@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, transaction
-from django.db.models import F, Max, Q, QuerySet, Sum, TextField, Value
-from django.db.models.functions import Least, Replace
+from django.db import transaction
+from django.db.models import F, Max, Q, QuerySet, TextField, Value
+from django.db.models.functions import Replace
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotation.models import Annotation, Assignment, Campaign, HandIn, Part, Round
 from annotation.services.errors import NotYours, Refused
@@ -16,8 +17,6 @@ from annotation.services.screens import screens
 
 POSTPONED_LIMIT = 10  # open at a time: what is put off must stay a short list
 SEARCH_LIMIT = 50
-# What one screen may count for at most, in seconds: a lunch break is not work.
-PAID_CAP = {Campaign.Protocol.TRIPLE.value: 120.0, Campaign.Protocol.COMPOUND.value: 300.0}
 
 
 def own_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
@@ -43,10 +42,10 @@ def postpone(campaign: Campaign, *, expert_id: int, unit_id: int, assignments: S
     with transaction.atomic():
         rows = list(own_work(campaign, expert_id=expert_id).filter(pk__in=assignments, unit_id=unit_id))
         if not rows or len(rows) != len(set(assignments)):
-            raise NotYours("There is no such unit among your work.")
+            raise NotYours(_("There is no such unit among your work."))
         first = rows[0]
         if all(row.answered_at for row in rows):
-            raise Refused("This unit is answered already; it need not come up again.")
+            raise Refused(_("This unit is answered already; it need not come up again."))
         _refuse_an_eleventh(campaign, expert_id=expert_id, position=first.position)
         part = Assignment.objects.filter(part=first.part_id, expert_id=expert_id)
         last = part.exclude(position=first.position).aggregate(last=Max("queue"))["last"]
@@ -74,7 +73,8 @@ def _refuse_an_eleventh(campaign: Campaign, *, expert_id: int, position: int) ->
     others = set(postponed_positions(campaign, expert_id=expert_id)) - {position}
     if len(others) >= POSTPONED_LIMIT:
         raise Refused(
-            f"{POSTPONED_LIMIT} units are put off already; judge one of them before you put off another."
+            _("%(limit)d units are put off already; judge one of them before you put off another.")
+            % {"limit": POSTPONED_LIMIT}
         )
 
 
@@ -151,7 +151,7 @@ def review_part(campaign: Campaign, *, expert_id: int, index: int) -> PartReview
     rows = own_work(campaign, expert_id=expert_id).filter(part__index=index)
     part = Part.objects.filter(pk__in=rows.values("part")).first()
     if part is None:
-        raise NotYours("There is no such part among your work.")
+        raise NotYours(_("There is no such part among your work."))
     positions = rows.values("position").distinct()
     hand_in = HandIn.objects.filter(part=part, expert_id=expert_id).first()
     waiting = rows.filter(answered_at__isnull=True, postponed_at__isnull=False)
@@ -167,18 +167,15 @@ def review_part(campaign: Campaign, *, expert_id: int, index: int) -> PartReview
     )
 
 
-def hand_in(campaign: Campaign, *, expert_id: int, index: int) -> None:
+def hand_in(campaign: Campaign, *, expert_id: int, index: int) -> Part:
     """From now on the expert's answers in this part are final. Handed in twice, it is handed in once."""
-    try:
-        with transaction.atomic():
-            review = review_part(campaign, expert_id=expert_id, index=index)
-            if review.handed_in_at:
-                return
+    with transaction.atomic():
+        review = review_part(campaign, expert_id=expert_id, index=index)
+        if not review.handed_in_at:
             if review.open:
-                raise Refused("This part has units without an answer; judge them before you hand it in.")
-            HandIn.objects.create(part=review.part, expert_id=expert_id)
-    except IntegrityError:
-        return
+                raise Refused(_("This part has units without an answer; judge them before you hand it in."))
+            HandIn.objects.get_or_create(part=review.part, expert_id=expert_id)
+        return review.part
 
 
 def _remarks(rows: QuerySet[Assignment]) -> list[Annotation]:
@@ -208,18 +205,3 @@ def _bare(row: Assignment) -> Remark:
     if item.context is not None:
         return Remark(row.position, row.unit.compound, item.context.source, "", "")
     return Remark(row.position, item.head, f"{item.relation} · {item.tail}", "", "")
-
-
-# Hours
-
-
-def paid_seconds(campaign: Campaign, *, expert_id: int) -> float:
-    """Time at the seat: from paint to answer, at most the published cap a screen, every saved sheet once."""
-    sheets = (
-        Annotation.objects.filter(
-            assignment__expert_id=expert_id, assignment__round__campaign=campaign, seconds__isnull=False
-        )
-        .values("client_key")
-        .annotate(wall=Least(Max("seconds"), Value(PAID_CAP[campaign.protocol])))
-    )
-    return float(sheets.aggregate(total=Sum("wall"))["total"] or 0.0)

@@ -86,4 +86,8 @@ def _chip(text: str, role: str) -> SafeString:
 def guideline_html(guideline: Guideline) -> SafeString:
     """A version of the guidelines in the language of the page."""
     text = in_language(Words(guideline.text_en, guideline.text_zh))
-    return SafeString(_MARKDOWN.render(text))
+    tokens = _MARKDOWN.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):  # the page's own title stands above
+            token.tag = f"h{min(6, int(token.tag[1]) + 1)}"
+    return SafeString(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))

@@ -167,7 +167,7 @@ def set_language(request: HttpRequest) -> HttpResponseBase:
 @require_POST
 def set_theme(request: HttpRequest) -> HttpResponse:
     """Light, dark, or (anything else) as the device says."""
-    response = redirect(_next_page(request))
+    response = redirect(safe_page(request, request.POST.get("next", "")))
     theme = request.POST.get("theme")
     if theme in THEMES:
         response.set_cookie(THEME_COOKIE, theme, **_cookie_options())
@@ -185,9 +185,8 @@ def _cookie_options() -> dict[str, Any]:
     }
 
 
-def _next_page(request: HttpRequest) -> str:
-    """Where the form says it came from, if that is a page of ours."""
-    target = request.POST.get("next", "")
+def safe_page(request: HttpRequest, target: str) -> str:
+    """Where somebody wants to go on, if that is a page of ours; else the first page."""
     ours = url_has_allowed_host_and_scheme(
         target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )

@@ -41,7 +41,12 @@ def jobs(request: PersonRequest, member: Membership) -> HttpResponse:
         Job.objects.filter(campaign=member.campaign).select_related("created_by").order_by("-id")[:SHOWN]
     )
     parts = _parts(member.campaign)
-    context = {"lines": [JobLine(job, job_title(job, parts)) for job in found], "worker": worker_health()}
+    lines = [JobLine(job, job_title(job, parts)) for job in found]
+    context = {
+        "lines": lines,
+        "unfinished": any(line.unfinished for line in lines),
+        "worker": worker_health(),
+    }
     return campaign_page(request, member, "annotation/jobs.html", context, tab="jobs")
 
 

@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,18 +17,21 @@ from annotation.protocol.base import get_protocol
 from annotation.protocol.compound import WRONG_REASONS
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.triple import RELATIONS, ZERO_DETAILS
+from annotation.services import jobs
 from annotation.services.answers import save_answers
 from annotation.services.errors import NotYours, Refused, Stale
+from annotation.services.hours import paid_seconds
 from annotation.services.screens import next_screens, progress, recent_screens, screen_at
 from annotation.services.seat import (
     find_screens,
-    paid_seconds,
     postpone,
     review_part,
 )
 from annotation.services.seat import (
     hand_in as hand_in_part,
 )
+from annotation.tasks import wake
+from annotation.views.notice import after_notice
 from annotation.views.seat_form import Blank, SheetForm, stamp
 from annotation.views.seat_page import HELD, page_data
 
@@ -39,6 +43,7 @@ page = require_http_methods(["GET", "HEAD", "POST"])
 
 @require_safe
 @members_only(EXPERT)
+@after_notice
 def work(request: PersonRequest, member: Membership) -> HttpResponse:
     """Where an expert's work stands, and the way on."""
     campaign, expert = member.campaign, request.user
@@ -59,6 +64,7 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
 
 @page
 @members_only(EXPERT)
+@after_notice
 def judge(request: PersonRequest, member: Membership) -> HttpResponse:
     """One screen at a time. The script takes over from here; without it every button sends the form."""
     campaign, expert = member.campaign, request.user
@@ -119,7 +125,7 @@ def _save(request: PersonRequest, campaign: Campaign, *, position: int | None) -
     screen = position and screen_at(campaign, expert_id=expert.pk, position=position)
     if not screen:
         raise Http404
-    form = SheetForm(request.POST, screen, get_protocol(campaign.protocol))
+    form = SheetForm(request.POST, screen, campaign)
     try:
         if request.POST.get("action") == "later":
             rows = [row["assignment"] for row in screen["rows"]]
@@ -197,7 +203,10 @@ def hand_in(request: PersonRequest, member: Membership, index: int) -> HttpRespo
     campaign, expert = member.campaign, request.user
     try:
         if request.method == "POST":
-            hand_in_part(campaign, expert_id=expert.pk, index=index)
+            with transaction.atomic():
+                part = hand_in_part(campaign, expert_id=expert.pk, index=index)
+                for job in jobs.request_after_hand_in(campaign=campaign, part=part.pk, by=expert):
+                    wake(job)
             return redirect("hand_in", campaign.slug, index)
         review = review_part(campaign, expert_id=expert.pk, index=index)
     except NotYours:

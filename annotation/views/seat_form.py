@@ -9,7 +9,8 @@ from django.core import signing
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from annotation.protocol.base import Protocol
+from annotation.models import Campaign
+from annotation.protocol.base import get_protocol
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
 from annotation.services.sheets import Answer, Sheet, Timing
@@ -33,8 +34,10 @@ def stamp() -> dict[str, str]:
 class SheetForm:
     """The posted fields of one screen, each named after its row: `label-17`, `revision-17`, `note-17` …"""
 
-    def __init__(self, data: QueryDict, screen: Mapping[str, Any], protocol: Protocol) -> None:
-        self.data, self.screen, self.protocol = data, screen, protocol
+    def __init__(self, data: QueryDict, screen: Mapping[str, Any], campaign: Campaign) -> None:
+        self.data, self.screen = data, screen
+        self.protocol = get_protocol(campaign.protocol)
+        self.asks_why = campaign.reasons == Campaign.Reasons.REQUIRED
         self.given = {row["assignment"]: self._given(row["assignment"]) for row in screen["rows"]}
 
     def sheet(self) -> Sheet | None:
@@ -92,6 +95,8 @@ class SheetForm:
     def _answer(self, assignment: int, given: Mapping[str, Any]) -> Answer:
         if given["cannot_judge"] == "?":
             raise ProtocolError(_("Say why a row cannot be judged: choose a cause beside it."))
+        if self.asks_why and given["label"] == "wrong" and not given["reasons"]:
+            raise ProtocolError(_("Say why a row is wrong: choose at least one reason beside it."))
         return Answer(
             assignment=assignment,
             revision=self._revision(assignment),

@@ -18,7 +18,6 @@ from annotation.templatetags.seat import connector_text, in_language, unlike
 
 # At least ten minutes' work, so that ten minutes without network cost nothing.
 HELD = {Campaign.Protocol.COMPOUND.value: 20, Campaign.Protocol.TRIPLE.value: 100}
-REASONS = "optional"  # off | optional | required
 GUARD = 250  # milliseconds in which nobody can have read a new unit
 
 # Letters that no other key uses: m t d e o l.
@@ -51,7 +50,7 @@ def page_data(
         "settings": {
             "reference": campaign.reference,
             "zeroDetail": campaign.zero_detail,
-            "reasons": REASONS,
+            "reasons": campaign.reasons,
             "noteLimit": NOTE_LIMIT,
             "postponedLimit": POSTPONED_LIMIT,
             "guard": GUARD,
@@ -124,6 +123,7 @@ WORDS: dict[str, str | Promise] = {
     "saveLeft": _("{n} left"),
     "saveCorrection": _("Save the correction"),
     "blanksLeft": _("{n} rows have no answer yet."),
+    "reasonsMissing": _("Say why row {n} is wrong: m, t, d, e, o or l."),
     "chooseDetail": _("Choose an answer first."),
     "unchanged": _("Nothing was changed."),
     "corrected": _("Corrected."),
@@ -170,6 +170,5 @@ WORDS: dict[str, str | Promise] = {
     "keyTaken": _("That key is taken by: {action}"),
     "correcting": _("Correction"),
     "unit": _("Unit {n}"),
-    "undone": _("Back at the last answer."),
     "nothingBefore": _("There is no earlier answer."),
 }

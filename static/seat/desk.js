@@ -139,6 +139,7 @@ export function save(event) {
     }
     return false;
   }
+  if (lacksReasons()) return false;
   if (current.correcting) return saveCorrection(event);
   const { sheet: saved } = current;
   enqueue(saved, changes(saved), current.clock);
@@ -150,6 +151,18 @@ export function save(event) {
   next(event);
   sayLast(saved);
   if (current?.sheet.screen.part !== saved.screen.part) sayPartDone(saved.screen.part);
+  return true;
+}
+
+/** Where the campaign asks why, a wrong row without a reason is not finished. */
+function lacksReasons() {
+  if (seat.settings.reasons !== "required") return false;
+  const bare = current.sheet.rows.findIndex((row) => row.label === "wrong" && !row.reasons.length);
+  if (bare < 0) return false;
+  current.sheet.focus = bare;
+  status.cue(say("reasonsMissing", { n: bare + 1 }));
+  view.paintFocus(current.sheet);
+  view.focusRow(current.sheet);
   return true;
 }
 

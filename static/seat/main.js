@@ -70,16 +70,18 @@ byId("sign-in-form").addEventListener("submit", async (event) => {
   await sender.resume();
 });
 
-async function recount() {
-  entries = await outbox.waiting(desk.owner);
-  showBadge();
+/** The list of what waits, kept in step with the outbox of all tabs. */
+function follow({ kind, entry }) {
+  if (kind === "added") entries.push(entry);
+  else entries = entries.filter((one) => one.seq !== entry.seq);
+  if (kind === "updated") entries.push(entry);
 }
 
 outbox.onChange((message) => {
   const { entry, kind, elsewhere } = message;
   if (entry.user !== desk.owner.user || entry.campaign !== desk.owner.campaign) return;
-  if (kind === "adding") showBadge();
-  else void recount();
+  if (kind !== "adding") follow(message);
+  showBadge();
   if (elsewhere && kind === "added" && entry.kind === "answers") desk.answeredElsewhere(entry);
 });
 

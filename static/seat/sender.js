@@ -38,12 +38,14 @@ export function createSender({ owner, ask, tell }) {
 
   async function sendAll() {
     while (!stopped) {
-      const entry = (await outbox.waiting(owner)).find((one) => !one.held);
-      if (!entry) {
+      const entries = (await outbox.waiting(owner)).filter((entry) => !entry.held);
+      if (!entries.length) {
         tell.onState({ trouble: "", status: 200 });
         return;
       }
-      if (!(await deliver(entry))) return;
+      for (const entry of entries) {
+        if (!(await deliver(entry))) return;
+      }
     }
   }
 

@@ -37,15 +37,25 @@ export function marked(text, span) {
   return [part(0, span[0]), element("mark", "compound", part(span[0], span[1])), part(span[1])].filter(Boolean);
 }
 
-/** Every hidden character as a labelled box, and ASCII signs told from full-width ones. */
-export function reveal(text) {
-  return cut(text, HIDDEN, (character) => {
+/** Every hidden character as a labelled box; in Chinese also ASCII signs, told from full-width ones. */
+export function reveal(text, { signs = false } = {}) {
+  const pieces = cut(text, HIDDEN, (character) => {
     const node = element("span", "hidden-character", character);
     node.dataset.code = `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
     return node;
-  }).flatMap((piece) =>
-    typeof piece === "string" ? cut(piece, ASCII_SIGN, (sign) => element("span", "ascii-sign", sign)) : [piece],
-  );
+  });
+  if (!signs) return pieces;
+  const asciiSign = (sign) => element("span", "ascii-sign", sign);
+  return pieces.flatMap((piece) => (typeof piece === "string" ? cut(piece, ASCII_SIGN, asciiSign) : [piece]));
+}
+
+/** The same inside what is marked or a chip already. */
+export function revealIn(pieces) {
+  return pieces.flatMap((piece) => {
+    if (typeof piece === "string") return reveal(piece);
+    put(piece, reveal(piece.textContent));
+    return [piece];
+  });
 }
 
 export function put(node, pieces) {

@@ -3,7 +3,7 @@
 import { keyLabel } from "./keys.js";
 import { byId, isCompound, say, seat } from "./page.js";
 import { blanks, isBlank } from "./sheet.js";
-import { chips, element, marked, put, reveal } from "./text.js";
+import { chips, element, marked, put, reveal, revealIn } from "./text.js";
 
 const heading = byId("unit");
 const desk = byId("sheet");
@@ -49,8 +49,9 @@ function paintCompound(sheet) {
 }
 
 function paintTexts(slots, row) {
-  put(slots.source, exact ? reveal(row.source) : marked(row.source, row.span));
-  put(slots.translation, exact ? reveal(row.raw) : [row.translation]);
+  const source = marked(row.source, row.span);
+  put(slots.source, exact ? revealIn(source) : source);
+  put(slots.translation, exact ? reveal(row.raw, { signs: true }) : [row.translation]);
   put(slots.reference, [row.reference ?? ""]);
 }
 
@@ -79,8 +80,10 @@ function slotsFor(index) {
 function paintTriple(sheet) {
   const [row] = sheet.screen.rows;
   const slot = (name) => desk.querySelector(`[data-slot=${name}]`);
-  put(slot("head"), exact ? reveal(row.head) : chips(row.head));
-  put(slot("tail"), exact ? reveal(row.tail) : chips(row.tail));
+  for (const name of ["head", "tail"]) {
+    const pieces = chips(row[name]);
+    put(slot(name), exact ? revealIn(pieces) : pieces);
+  }
   put(slot("connector"), chips(seat.connectors[row.relation]?.text ?? row.relation));
   slot("relation").textContent = row.relation;
   slot("unlike").textContent = seat.connectors[row.relation]?.unlike ?? "";

@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +18,7 @@ from annotation import tasks
 from annotation.models import AuditEntry, Campaign, Job, Worker
 from annotation.services import jobs
 from config.celery import app
-from tests.conftest import Started, StartManage, eventually
+from tests.conftest import ROOT, Started, StartManage, eventually
 from tests.factories import make_campaign
 
 StartWorker = Callable[[], Started]
@@ -184,6 +186,13 @@ def test_it_labels_a_campaign(start_worker: StartWorker, campaign: Campaign) -> 
 def test_it_names_a_task_for_every_kind_of_job() -> None:
     app.loader.import_default_modules()
     assert {jobs.task_name(kind) for kind in jobs._task_names} <= set(app.tasks)
+
+
+def test_it_knows_the_celery_application_in_every_process() -> None:
+    """A process that did not ask for it by name would announce jobs to a broker that is nobody's."""
+    web = "import config.wsgi, celery; print(celery.current_app.main)"
+    said = subprocess.run([sys.executable, "-c", web], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert said.stdout == "assay\n"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -5,11 +5,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign
-from annotation.models import Campaign
 from annotation.protocol.assignment import Plan
 from annotation.protocol.errors import ProtocolError
 from annotation.services.access import create_invitation
-from annotation.services.parts import assign_parts, plan_parts
+from annotation.services.campaigns import main_round
+from annotation.services.parts import assign_parts, late_items, plan_parts
 from annotation.services.people import find_or_create_experts
 
 
@@ -37,17 +37,23 @@ class Command(AssayCommand):
             planned = plan_parts(campaign, **asked)
         except ProtocolError as error:
             raise Usage(error.message) from None
+        late = late_items(main_round(campaign)).count()
         if options["preview"]:
-            return Outcome(planned.as_json(), f"{describe(planned)}\nNothing was stored.")
+            document = planned.as_json() | {"late_items": late}
+            return Outcome(document, f"{describe(planned, late)}\nNothing was stored.")
         planned = assign_parts(campaign, **asked)
-        invitations = _invitations(campaign, experts)
+        invitations = _invitations(planned)
         links = "".join(f"\n{invitation['expert']}: {invitation['url']}" for invitation in invitations)
-        return Outcome(planned.as_json() | {"invitations": invitations}, f"{describe(planned)}{links}")
+        document = planned.as_json() | {"late_items": late, "invitations": invitations}
+        return Outcome(document, f"{describe(planned, late)}{links}")
 
 
-def describe(planned: Plan) -> str:
+def describe(planned: Plan, late: int) -> str:
     """The plan for people: parts, loads, pairs."""
-    lines = [f"Design {planned.design}, seed {planned.seed}, hash {planned.hash[:12]}"]
+    later = [f"{late} items came later into units that have their experts: they go to the same experts."]
+    if not any(planned.loads.values()):
+        return "\n".join(["Every unit has its experts already.", *(later if late else [])])
+    lines = [*(later if late else []), f"Design {planned.design}, seed {planned.seed}, hash {planned.hash[:12]}"]
     for part in planned.parts:
         size = f"{len(part.unit_keys)} units, {part.n_items} items"
         lines.append(f"part {part.index}: {size}: {', '.join(part.experts)}")
@@ -56,10 +62,12 @@ def describe(planned: Plan) -> str:
     return "\n".join(lines)
 
 
-def _invitations(campaign: Campaign, experts: list[str]) -> list[dict[str, str]]:
-    """A link for everybody who has no password yet."""
+def _invitations(planned: Plan) -> list[dict[str, str]]:
+    """A link for everybody who has no password yet; none where nothing was given, so that older links stay."""
+    if not any(planned.loads.values()):
+        return []
     return [
         {"expert": user.username, "url": create_invitation(user, None)[1]}
-        for user in find_or_create_experts(experts, None)
+        for user in find_or_create_experts(list(planned.loads), None)
         if not user.has_usable_password()
     ]

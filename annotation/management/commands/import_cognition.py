@@ -26,6 +26,12 @@ class Command(AssayCommand):
         parser.add_argument("--system", required=True)
         parser.add_argument("--run")
         parser.add_argument("--annotator", default=RELEASED, help="whose verdicts the workbook holds")
+        parser.add_argument(
+            "--on-conflict",
+            default="refuse",
+            choices=["refuse", "keep"],
+            help="where a text differs from the stored one: store nothing (default), or leave the row out",
+        )
 
     def run(self, **options: Any) -> Outcome:
         campaign = get_campaign(options["slug"])
@@ -33,7 +39,9 @@ class Command(AssayCommand):
             raise Refused(f"{campaign.slug} is a campaign of {campaign.protocol}s; this layout holds compounds.")
         paths = {name: Path(options[name]) for name in ("sources", "compounds", "references", "translations")}
         files = read_cognition(**paths, system=options["system"], run=options["run"])
-        report = store_cognition(campaign, files, paths=paths, annotator=options["annotator"])
+        report = store_cognition(
+            campaign, files, paths=paths, annotator=options["annotator"], on_conflict=options["on_conflict"]
+        )
         items = report.items
         head = (
             f"{files.stem}: {items.rows} rows, {items.added} added, {items.unchanged} there already, "

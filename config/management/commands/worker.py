@@ -15,12 +15,14 @@ from django.db import Error, connection
 
 from annotation import tasks
 from annotation.services import jobs
+from annotation.services.labels import StaleWatch
 from config.celery import app
 
 log = logging.getLogger("assay.worker")
 
 BEAT = 3.0  # seconds between two signs of life, each with a sweep
 LOOK = 0.5  # seconds between two looks for new rows, without a broker
+RECOUNT = 60.0  # seconds between two looks for labels whose answers have changed
 
 
 class Command(BaseCommand):
@@ -49,6 +51,7 @@ def _check() -> None:
 def _work() -> None:
     name = f"{socket.gethostname()}:{os.getpid()}"
     stop = threading.Event()
+    threading.Thread(target=_repeat, args=(RECOUNT, stop, StaleWatch().look), daemon=True).start()
     try:
         if settings.REDIS_URL:
             _work_from_broker(name, stop)

@@ -11,7 +11,6 @@ from annotation.services.screens import next_screens
 from annotation.services.seat import (
     find_screens,
     hand_in,
-    paid_seconds,
     postpone,
     postponed_positions,
     review_part,
@@ -192,22 +191,3 @@ class TestHandingIn:
 
         with pytest.raises(NotYours):
             review_part(cast.campaign, expert_id=cast.ada.pk, index=0)
-
-
-class TestHours:
-    def test_it_counts_each_sheet_once_and_no_lunch_break(self) -> None:
-        cast = make_work("compound", units=2)
-        rows = rows_of(cast.ada)
-        sheet = Sheet(
-            unit=rows[0].unit_id,
-            client_key=uuid4(),
-            answers=tuple(Answer(assignment=row.pk, revision=0, label="correct") for row in rows[:5]),
-            timing=Timing(seconds=40.0),
-        )
-        save_answers(sheet, slug="main", expert_id=cast.ada.pk)
-        save(cast, rows[5], seconds=3000.0, label="wrong")
-        save(cast, rows[6], seconds=None, label="wrong")
-        save(cast, rows_of(cast.lin)[0], seconds=10.0, label="wrong")
-
-        assert paid_seconds(cast.campaign, expert_id=cast.ada.pk) == pytest.approx(340.0)
-        assert paid_seconds(cast.campaign, expert_id=cast.vera.pk) == 0.0

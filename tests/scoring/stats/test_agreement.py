@@ -129,18 +129,17 @@ def test_it_gives_the_alphabetical_figure_only_to_who_declares_that_order() -> N
 
 
 def test_it_reads_a_chinese_scale_in_its_own_order() -> None:
-    # The twelve pairs of case c26 in other words; sorted by code point they would stand 从不, 有时, 经常 – or, by
-    # pinyin, 从不, 经常, 有时, which gives the alphabetical figure.
-    words = {"never": "从不", "sometimes": "有时", "often": "经常"}
+    # The twelve pairs of case c26 in other words; sorted they would stand 有时, 经常, 绝不.
+    words = {"never": "绝不", "sometimes": "有时", "often": "经常"}
     rows = table("cases/c26_agr_worded_scale.csv")
     ratings = ratings_from_long(
         [row["item_id"] for row in rows],
         [{"a": "张三", "b": "李四"}[row["annotator"]] for row in rows],
         [words[row["label"]] for row in rows],
-        categories=("从不", "有时", "经常"),
+        categories=("绝不", "有时", "经常"),
     )
     assert value(ratings, "cohen_linear") == pytest.approx(0.4375, abs=1e-9)
-    assert plain(ratings).distribution == {"从不": 7, "有时": 8, "经常": 9}
+    assert plain(ratings).distribution == {"绝不": 7, "有时": 8, "经常": 9}
 
 
 def test_it_shows_prevalence_beside_a_negative_kappa() -> None:

@@ -1,0 +1,29 @@
+"""The notice of what is recorded: who has read it, and whom to ask about one's data."""
+
+from collections import defaultdict
+
+from django.utils import timezone
+
+from annotation.models import Membership, User
+
+
+def mark_read(user: User) -> None:
+    """Remember that this person has read it; the first time counts."""
+    now = timezone.now()
+    if User.objects.filter(pk=user.pk, notice_read_at__isnull=True).update(notice_read_at=now):
+        user.notice_read_at = now
+
+
+def managers_of(user: User) -> dict[str, list[str]]:
+    """The title of each campaign somebody takes part in, with the names of those who manage it."""
+    managers = (
+        Membership.objects.filter(
+            campaign__memberships__user=user, role=Membership.Role.MANAGER, user__is_active=True
+        )
+        .order_by("campaign__title", "id")
+        .values_list("campaign__title", "user__username")
+    )
+    found: dict[str, list[str]] = defaultdict(list)
+    for title, name in managers:
+        found[title].append(name)
+    return dict(found)

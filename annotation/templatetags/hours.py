@@ -1,0 +1,19 @@
+"""Hours in words."""
+
+from django import template
+from django.utils.translation import gettext as _
+
+register = template.Library()
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """Seconds to the nearest minute: "1 h 05 min", "−15 min"; a dash where nothing was measured."""
+    if seconds is None:
+        return "–"
+    minutes = round(abs(seconds) / 60)
+    sign = "−" if seconds < 0 and minutes else ""
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return sign + _("%(hours)d h %(minutes)02d min") % {"hours": hours, "minutes": minutes}
+    return sign + _("%(minutes)d min") % {"minutes": minutes}

@@ -1,0 +1,318 @@
+"""Opening a campaign, and the page that says where it stands."""
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotation.models import Assignment, AuditEntry, Campaign, HandIn, Job, Membership, User, Worker
+from annotation.services.access import create_invitation
+from annotation.services.items import withdraw
+from annotation.services.labels import finalize
+from annotation.services.parts import assign_parts
+from annotation.services.people import add_member
+from tests.factories import Cast, answer, make_assignment, make_cast, make_triple, make_user
+from tests.material import answer_everything, compounds, load_rows, new_campaign, save, sheet, triples
+from tests.pages import body_of, client_of, text_of
+
+pytestmark = pytest.mark.django_db
+
+HOME = "/campaigns/main/"
+
+
+@pytest.fixture
+def mei() -> User:
+    return make_user("mei", password="seven green rivers")
+
+
+def a_campaign(mei: User, folder: Path, *, n: int = 6, protocol: str = "triple", k: int = 2) -> Campaign:
+    """Mei's campaign with n units, given to Ada and Lin, who have passwords."""
+    campaign = new_campaign(protocol, k=k)
+    add_member(campaign, mei, "manager")
+    load_rows(campaign, triples(n) if protocol == "triple" else compounds(n), folder)
+    for name in ("ada", "lin"):
+        make_user(name, password="seven green rivers")
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1, by=mei)
+    return campaign
+
+
+def hand_in_everything(campaign: Campaign) -> None:
+    for part, expert in set(
+        Assignment.objects.filter(round__campaign=campaign).values_list("part", "expert")
+    ):
+        HandIn.objects.create(part_id=part, expert_id=expert)
+
+
+# Opening one
+
+
+def test_it_opens_a_campaign_for_who_manages_one_and_makes_them_its_manager() -> None:
+    cast = make_cast()
+
+    response = client_of(cast.otto).post(
+        "/campaigns/new/",
+        {"title": "Zweite", "slug": "second", "protocol": "compound", "annotators_per_item": "2"},
+        follow=True,
+    )
+
+    assert response.redirect_chain == [("/campaigns/second/", 302)]
+    campaign = Campaign.objects.get(slug="second")
+    assert (campaign.title, campaign.annotators_per_item) == ("Zweite", 2)
+    assert Membership.objects.get(campaign=campaign).user == cast.otto
+
+
+def test_it_takes_the_protocols_number_of_experts_where_none_is_typed() -> None:
+    cast = make_cast()
+
+    client_of(cast.mei).post("/campaigns/new/", {"title": "T", "slug": "t-2", "protocol": "triple"})
+
+    assert Campaign.objects.get(slug="t-2").annotators_per_item == 2
+
+
+@pytest.mark.parametrize(
+    ("slug", "said"),
+    [
+        ("main", "There is a campaign at “main” already"),
+        ("new", "This address is taken by a page of the site"),
+        ("a b", "Use letters, digits and single hyphens"),
+        ("a--b", "Use letters, digits and single hyphens"),
+        ("", "This field is required"),
+    ],
+)
+def test_it_says_beside_the_address_why_it_cannot_be_had(slug: str, said: str) -> None:
+    cast = make_cast()
+
+    response = client_of(cast.mei).post(
+        "/campaigns/new/", {"title": "Again", "slug": slug, "protocol": "triple"}
+    )
+
+    assert response.status_code == 400
+    assert said in text_of(response)
+    assert 'value="Again"' in body_of(response)
+    assert Campaign.objects.count() == 2
+
+
+# Where it stands
+
+
+def test_it_says_at_each_stage_what_to_do_next(mei: User, tmp_path: Path) -> None:
+    campaign = new_campaign()
+    add_member(campaign, mei, "manager")
+    client = client_of(mei)
+
+    def next_step() -> str:
+        return text_of(client.get(HOME)).partition(" Next ")[2][:90]
+
+    assert next_step().startswith("Bring in the items: there are none yet.")
+    load_rows(campaign, triples(4), tmp_path)
+    assert next_step().startswith("Give 4 items to experts")
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1, by=mei)
+    assert next_step().startswith("Invite A1, A2: there is work waiting")
+    for user in User.objects.filter(username__in=["ada", "lin"]):
+        create_invitation(user, mei)
+    assert next_step().startswith("The experts judge: 0 of 8 judgements are there. Waiting for A1, A2.")
+    answer_everything(campaign)
+    assert next_step().startswith("Everything is judged. Waiting for A1, A2 to hand in their parts.")
+    hand_in_everything(campaign)
+    assert next_step().startswith("Compute the final labels: all answers are there.")
+    finalize(campaign)
+    assert next_step().startswith("The final labels are there. Look at the reports.")
+    HandIn.objects.all().delete()
+    ada = Assignment.objects.filter(expert__username="ada").first()
+    assert ada is not None
+    save(sheet([ada], "0"), ada.expert_id)
+    hand_in_everything(campaign)
+    assert next_step().startswith("Compute the final labels again: 1 rests on answers that have changed")
+
+
+def test_it_costs_the_same_number_of_queries_whatever_the_campaigns_size(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path, n=4)
+    client = client_of(mei)
+
+    def queries() -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            assert client.get(HOME).status_code == 200
+        return len(captured)
+
+    answer_everything(campaign)
+    finalize(campaign)
+    small = queries()
+    more = [row | {"triple_id": f"m{i}", "head": f"more {i}"} for i, row in enumerate(triples(60))]
+    load_rows(campaign, more, tmp_path)
+    assign_parts(
+        campaign, experts=["ada", "lin", "bo", "chen", "dan", "eva"], design="cyclic", seed=1, by=mei
+    )
+    answer_everything(campaign, "0")
+    finalize(campaign)
+
+    assert queries() == small
+    assert small <= 22
+
+
+def test_it_counts_an_item_as_done_for_each_expert_on_their_own(mei: User, tmp_path: Path) -> None:
+    """c15: A finishes all 10; B still sees 10 open, and the page shows 10 of 20 judgements."""
+    a_campaign(mei, tmp_path, n=10)
+    for row in Assignment.objects.filter(expert__username="ada"):
+        save(sheet([row]), row.expert_id)
+
+    page = text_of(client_of(mei).get(HOME))
+
+    assert "The experts judge: 10 of 20 judgements are there. Waiting for A1, A2." in page
+    assert "A1 10 / 10" in page
+    assert "A2 0 / 10" in page
+
+
+def test_it_counts_open_items_only_and_every_revision_once(mei: User, tmp_path: Path) -> None:
+    """c20: ten items, two experts; one revised three times, one undone and redone, one withdrawn after two."""
+    campaign = a_campaign(mei, tmp_path, n=10)
+    answer_everything(campaign)
+    first, second, third = Assignment.objects.filter(expert__username="ada").order_by("position")[:3]
+    for label in ("0", "0.5", "1"):
+        first.refresh_from_db()
+        save(sheet([first], label), first.expert_id)
+    save(sheet([second], "0"), second.expert_id)
+    second.refresh_from_db()
+    save(sheet([second], "1"), second.expert_id)
+    withdraw(campaign, third.item_id, reason="not a sentence", by=mei)
+
+    page = text_of(client_of(mei).get(HOME))
+
+    assert "18 / 18" in page
+    assert "9 items · 1 withdrawn" in page
+    assert "A1 9 / 9 planned: 10" in page
+    assert "differs from the plan" in page
+    assert "exactly 2 per item" in page
+
+
+def test_it_shows_pseudonyms_until_a_manager_asks_for_names_which_is_written_down(
+    mei: User, tmp_path: Path
+) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    client = client_of(mei)
+
+    hidden, shown = text_of(client.get(HOME)), text_of(client.post(HOME + "names/"))
+
+    assert "ada" not in hidden
+    assert "A1 ada" in shown
+    entry = AuditEntry.objects.get(campaign=campaign, action="names shown")
+    assert (entry.actor, entry.detail) == (mei, {"page": "campaign"})
+    assert "ada" not in text_of(client.get(HOME))
+
+
+def test_it_gives_viewers_the_same_page_without_anything_to_press(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    vera = make_user("vera")
+    add_member(campaign, vera, "viewer")
+    client = client_of(vera)
+
+    response = client.get(HOME)
+
+    forms = re.findall(r'<form[^>]*action="([^"]+)"', body_of(response))
+    assert set(forms) <= {"/language/", "/sign-out/", "/theme/"}
+    assert "The experts judge" in text_of(response)
+    assert "with names" not in text_of(response)
+    assert client.post(HOME + "names/").status_code == 404
+
+
+def test_it_tells_nothing_about_agreement_or_single_answers_while_experts_judge(
+    mei: User, tmp_path: Path
+) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    answer_everything(campaign, lambda row: "1" if row.expert.username == "ada" else "0")
+    finalize(campaign)
+
+    page = text_of(client_of(mei).get(HOME))
+
+    assert "How far the experts agree stays hidden here while they judge." in page
+    assert "κ" not in page
+    assert "Raw agreement" not in page
+
+
+def test_it_counts_labels_and_what_has_none_by_reason(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path, n=2, protocol="compound")
+    units = list(campaign.units.order_by("position"))
+
+    def verdict(row: Assignment) -> str:
+        if row.unit_id == units[0].pk:
+            return "1"
+        return {1: "1" if row.slot == 1 else "0", 2: ""}.get(row.item.context.number, "0")  # type: ignore[union-attr]
+
+    answer_everything(campaign, verdict, cause="source_broken")
+    finalize(campaign)
+
+    page = text_of(client_of(mei).get(HOME))
+
+    assert "Final 8 · correct 5 · wrong 3" in page
+    assert "No label 1 an expert could not judge it" in page
+    assert "No label 1 the answers are split" in page
+    assert "2 cannot judge" in page
+
+
+def test_it_lists_failed_jobs_until_they_were_run_again(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    failed = Job.objects.create(campaign=campaign, kind="finalize", digest="d", state=Job.State.FAILED)
+    Job.objects.create(campaign=campaign, kind="finalize", digest="other", state=Job.State.FAILED)
+    client = client_of(mei)
+
+    assert "2 jobs failed" in text_of(client.get(HOME))
+    Job.objects.create(campaign=campaign, kind="finalize", digest=failed.digest, state=Job.State.DONE)
+    assert "1 job failed" in text_of(client.get(HOME))
+
+
+def test_it_says_that_jobs_wait_where_no_worker_runs(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    Job.objects.create(campaign=campaign, kind="finalize", digest="d")
+    client = client_of(mei)
+
+    assert "1 job waits, and no worker is running" in text_of(client.get(HOME))
+    Worker.objects.create(name="here:1", beat_at=timezone.now() + timedelta(seconds=5))
+    assert "no worker is running" not in text_of(client.get(HOME))
+
+
+def test_it_says_where_an_item_lacks_an_expert(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    row = Assignment.objects.filter(round__campaign=campaign).first()
+    assert row is not None
+    Assignment.objects.filter(pk=row.pk).update(withdrawn_at=timezone.now())
+    client = client_of(mei)
+
+    assert "1 item without its full number of experts" in text_of(client.get(HOME))
+    checks = text_of(client.get(HOME + "verify/"))
+    assert f"item at position {row.item.position} has 1 experts in the main round, not 2" in checks
+    assert "No unit is torn between two parts · holds".replace(" · ", " ✓ ") in checks
+
+
+def test_it_is_wholly_chinese_where_that_is_chosen(mei: User, tmp_path: Path) -> None:
+    a_campaign(mei, tmp_path)
+
+    page = text_of(client_of(mei, language="zh-hans").get(HOME))
+
+    assert "标注专家" in page
+    assert "最终标签" in page
+    assert not re.search(r"\b(Next|Experts|Export|Judging)\b", page)
+
+
+def test_it_shows_a_part_with_its_experts(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    hand_in_everything(campaign)
+
+    page = text_of(client_of(mei).get(HOME + "parts/0/"))
+
+    assert "Part 0 3 units" in page
+    assert "A1 0 / 3" in page
+    assert client_of(mei).get(HOME + "parts/9/").status_code == 404
+
+
+def test_it_counts_judgements_that_were_imported_without_a_part() -> None:
+    cast: Cast = make_cast(k=1)
+    answer(make_assignment(make_triple(cast.campaign, 1), cast.ada))
+
+    page = text_of(client_of(cast.mei).get(HOME))
+
+    assert "A1 1 / 1 imported" in page

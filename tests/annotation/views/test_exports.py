@@ -1,0 +1,136 @@
+"""Files to take along."""
+
+import csv
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.http import StreamingHttpResponse
+
+from annotation.models import Campaign, Membership, User
+from annotation.services.labels import finalize
+from annotation.services.parts import assign_parts
+from annotation.services.people import add_member
+from tests.factories import make_user
+from tests.material import answer_everything, load_rows, new_campaign, save, sheet, triples
+from tests.pages import client_of
+
+pytestmark = pytest.mark.django_db
+
+EXPORT = "/campaigns/main/export/"
+
+
+@pytest.fixture
+def mei() -> User:
+    return make_user("mei")
+
+
+def judged(mei: User, folder: Path) -> Campaign:
+    campaign = new_campaign()
+    add_member(campaign, mei, Membership.Role.MANAGER)
+    load_rows(campaign, triples(3), folder)
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1, by=mei)
+    answer_everything(campaign)
+    return campaign
+
+
+def fetch(user: User, name: str) -> tuple[StreamingHttpResponse, bytes]:
+    response = client_of(user).get(EXPORT + name)
+    assert response.status_code == 200
+    assert isinstance(response, StreamingHttpResponse)
+    return response, response.getvalue()
+
+
+def rows_of(data: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+
+
+def test_it_streams_items_as_csv_with_a_mark_a_name_and_the_number_of_rows(mei: User, tmp_path: Path) -> None:
+    """c31 and c32: how many rows there are is said, and spreadsheets see that it is UTF-8."""
+    judged(mei, tmp_path)
+
+    response, data = fetch(mei, "items.csv")
+
+    assert data.startswith(b"\xef\xbb\xbf")
+    assert response.headers["X-Assay-Rows"] == "3"
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert response.headers["Content-Disposition"].startswith('attachment; filename="main-items.csv"')
+    assert [row["triple_id"] for row in rows_of(data)] == ["t1", "t2", "t3"]
+
+
+def test_it_reads_its_own_export_back(mei: User, tmp_path: Path) -> None:
+    campaign = judged(mei, tmp_path)
+    _response, data = fetch(mei, "items.csv")
+    (tmp_path / "again.csv").write_bytes(data)
+    from tests.material import load
+
+    report = load(campaign, tmp_path / "again.csv")
+
+    assert (report.added, report.unchanged, report.conflicts) == (0, 3, ())
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "xlsx", "parquet"])
+@pytest.mark.parametrize("what", ["items", "labels", "annotations"])
+def test_it_writes_every_table_in_every_format(mei: User, tmp_path: Path, what: str, form: str) -> None:
+    finalize(judged(mei, tmp_path))
+
+    _response, data = fetch(mei, f"{what}.{form}")
+
+    match form:
+        case "csv":
+            assert len(rows_of(data)) == (6 if what == "annotations" else 3)
+        case "jsonl":
+            assert json.loads(data.splitlines()[0])["triple_id"] == "t1"
+        case "xlsx":
+            assert "xl/workbook.xml" in zipfile.ZipFile(io.BytesIO(data)).namelist()
+        case _:
+            assert data[:4] == data[-4:] == b"PAR1"
+
+
+def test_it_names_people_to_managers_and_pseudonyms_to_viewers(mei: User, tmp_path: Path) -> None:
+    campaign = judged(mei, tmp_path)
+    vera = make_user("vera")
+    add_member(campaign, vera, Membership.Role.VIEWER)
+
+    def annotators(user: User, query: str = "") -> set[str]:
+        return {row["annotator"] for row in rows_of(fetch(user, f"annotations.csv{query}")[1])}
+
+    assert annotators(mei) == {"ada", "lin"}
+    assert annotators(mei, "?names=pseudonyms") == {"A1", "A2"}
+    assert annotators(vera) == {"A1", "A2"}
+    assert annotators(vera, "?names=real") == {"A1", "A2"}
+
+
+def test_it_says_why_there_are_no_labels(mei: User, tmp_path: Path) -> None:
+    """c34: none computed, and none that could be."""
+    campaign = judged(mei, tmp_path)
+
+    response, data = fetch(mei, "labels.csv")
+
+    assert response.headers["X-Assay-Rows"] == "0"
+    assert response.headers["X-Assay-Reason"].startswith("No item has a final label yet")
+    assert rows_of(data) == []
+    finalize(campaign)
+    response, data = fetch(mei, "labels.csv")
+    assert "X-Assay-Reason" not in response.headers
+    assert len(rows_of(data)) == 3
+
+
+def test_it_gives_every_answer_ever_saved_where_asked(mei: User, tmp_path: Path) -> None:
+    campaign = judged(mei, tmp_path)
+    row = campaign.rounds.get().assignments.order_by("pk").first()
+    assert row is not None
+    save(sheet([row], "0"), row.expert_id)
+
+    assert len(rows_of(fetch(mei, "annotations.csv")[1])) == 6
+    assert len(rows_of(fetch(mei, "annotations.csv?history=all")[1])) == 7
+
+
+def test_it_has_no_other_tables_or_formats(mei: User, tmp_path: Path) -> None:
+    judged(mei, tmp_path)
+    client = client_of(mei)
+
+    for name in ("items.exe", "people.csv", "items.", "../items.csv"):
+        assert client.get(EXPORT + name).status_code == 404

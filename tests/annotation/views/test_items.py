@@ -1,0 +1,237 @@
+"""The items of a campaign, as managers and viewers see them."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation.models import Assignment, AuditEntry, Campaign, Item, Membership, User
+from annotation.services.items import PAGE
+from annotation.services.labels import finalize
+from annotation.services.parts import assign_parts
+from annotation.services.people import add_member
+from annotation.services.verify import verify
+from tests.factories import make_user
+from tests.material import answer_everything, compounds, load, load_rows, new_campaign, save, sheet, triples
+from tests.pages import body_of, client_of, text_of
+from tests.shared import shared
+
+pytestmark = pytest.mark.django_db
+
+ITEMS = "/campaigns/main/items/"
+
+
+@pytest.fixture
+def mei() -> User:
+    return make_user("mei")
+
+
+def campaign_of(mei: User, protocol: str = "triple", k: int | None = None) -> Campaign:
+    campaign = new_campaign(protocol, k=k)
+    add_member(campaign, mei, Membership.Role.MANAGER)
+    return campaign
+
+
+def rows_of(body: str) -> list[str]:
+    """The positions shown, in their order."""
+    return re.findall(r'<th scope="row" class="num">(\d+)', body)
+
+
+def test_it_shows_texts_exactly_as_they_are(mei: User) -> None:
+    """c23: tails that are numbers keep their zeros; nothing is read as a number."""
+    load(campaign_of(mei), shared("cases/c23_numeric_only_tails.csv"))
+
+    shown = re.findall(r'<span class="exact">([^<]*)</span>', body_of(client_of(mei).get(ITEMS)))
+
+    assert [text for text in shown if text in ("42", "0", "3.10", "1e3")] == ["42", "0", "3.10", "1e3"]
+
+
+def test_it_pages_by_position_without_repeats_or_gaps(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(2 * PAGE + 3), tmp_path)
+    client = client_of(mei)
+    seen: list[str] = []
+
+    address: str | None = ITEMS
+    while address:
+        body = body_of(client.get(address))
+        seen += rows_of(body)
+        following = re.search(r'href="(\?[^"]*after=\d+)"', body)
+        address = ITEMS + following.group(1) if following else None
+
+    assert seen == [str(position) for position in range(1, 2 * PAGE + 4)]
+
+
+def test_it_narrows_items_down(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, "compound", k=1)
+    load_rows(campaign, compounds(2), tmp_path, system="base", run="1")
+    client = client_of(mei)
+
+    def positions(query: str) -> list[str]:
+        return rows_of(body_of(client.get(f"{ITEMS}?{query}")))
+
+    assert positions("first=3&last=5") == ["3", "4", "5"]
+    assert positions("q=c2 GARDENER") == ["6", "7", "8", "9", "10"]
+    assert positions("q=困倦的园丁2") == ["6", "7", "8", "9", "10"]
+    assert positions("q=c1-4") == ["4"]
+    assert len(positions("group=NP")) == 10
+    assert positions("state=withdrawn") == []
+    assert client.get(f"{ITEMS}?group=XX").status_code == 400
+    assert client.get(f"{ITEMS}?after=x").status_code == 400
+
+
+def test_it_shows_how_many_answered_but_not_what(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(2), tmp_path)
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+    for row in Assignment.objects.filter(expert__username="ada"):
+        save(sheet([row], "0.5"), row.expert_id)
+
+    page = text_of(client_of(mei).get(ITEMS))
+
+    assert page.count("1/2") == 2
+    assert "sometimes" not in page
+    assert "0.5" not in page
+
+
+def test_it_shows_the_final_label_in_words_or_why_there_is_none(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(2), tmp_path)
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+    first = list(Assignment.objects.filter(item__position=1))
+    for row in first:
+        save(sheet([row], "1"), row.expert_id)
+    finalize(campaign)
+    client = client_of(mei)
+
+    page = text_of(client.get(ITEMS))
+
+    assert re.search(r"2/2 plausible", page)
+    assert re.search(r"0/2 not every expert has answered", page)
+    assert rows_of(body_of(client.get(f"{ITEMS}?state=incomplete"))) == ["2"]
+    assert rows_of(body_of(client.get(f"{ITEMS}?state=labelled"))) == ["1"]
+
+
+def test_it_lists_items_that_could_not_be_judged_with_cause_and_note_but_not_by_whom(
+    mei: User, tmp_path: Path
+) -> None:
+    campaign = campaign_of(mei, "compound", k=1)
+    load_rows(campaign, compounds(1), tmp_path, system="base")
+    assign_parts(campaign, experts=["ada"], design="single", seed=1)
+    row = Assignment.objects.get(item__position=2)
+    save(sheet([row], "", cannot_judge="source_broken", note="<b>half</b>"), row.expert_id)
+    client = client_of(mei)
+
+    response = client.get(f"{ITEMS}?state=problem")
+
+    assert rows_of(body_of(response)) == ["2"]
+    assert "source broken: <b>half</b>" in text_of(response)
+    assert "A1" not in text_of(response)
+
+
+def test_it_costs_the_same_number_of_queries_for_one_item_and_for_fifty(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, "compound", k=1)
+    client = client_of(mei)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            client.get(ITEMS)
+        return len(captured)
+
+    load_rows(campaign, compounds(1, contexts=1), tmp_path, system="base")
+    one = queries()
+    load_rows(campaign, compounds(12), tmp_path, system="base", run="2")
+
+    assert queries() == one
+    assert one <= 8
+
+
+# Taking one out and bringing it back
+
+
+def test_it_withdraws_an_item_with_a_reason_and_restores_it_with_its_answers(
+    mei: User, tmp_path: Path
+) -> None:
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(3), tmp_path)
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+    answer_everything(campaign)
+    item = Item.objects.get(position=2)
+    client = client_of(mei)
+
+    gone = client.post(f"{ITEMS}{item.pk}/withdraw/", {"reason": "no <verb>", "next": ITEMS}, follow=True)
+
+    assert "Item 2 is withdrawn; it can be restored." in text_of(gone)
+    assert "no <verb>" in text_of(gone)
+    item.refresh_from_db()
+    assert item.retired_why == "withdrawn"
+    assert Assignment.objects.filter(item=item, withdrawn_at__isnull=True).count() == 0
+    assert verify(campaign) == []
+    entry = AuditEntry.objects.get(action="item withdrawn")
+    assert (entry.actor, entry.detail["reason"], entry.detail["position"]) == (mei, "no <verb>", 2)
+
+    back = client.post(f"{ITEMS}{item.pk}/restore/", {"next": ITEMS}, follow=True)
+
+    assert "Item 2 counts again." in text_of(back)
+    assert Item.objects.active().count() == 3
+    assert Assignment.objects.filter(item=item, withdrawn_at__isnull=True, label="1").count() == 2
+    assert verify(campaign) == []
+
+
+def test_it_restores_only_what_the_withdrawal_took_away(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(1), tmp_path)
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+    item = Item.objects.get()
+    moved = Assignment.objects.filter(item=item).first()
+    assert moved is not None
+    Assignment.objects.filter(pk=moved.pk).update(withdrawn_at="2020-01-01T00:00:00Z")
+    client = client_of(mei)
+
+    client.post(f"{ITEMS}{item.pk}/withdraw/", {"reason": "broken"})
+    client.post(f"{ITEMS}{item.pk}/restore/")
+
+    moved.refresh_from_db()
+    assert moved.withdrawn_at is not None
+    assert Assignment.objects.filter(item=item, withdrawn_at__isnull=True).count() == 1
+
+
+def test_it_wants_a_reason_and_goes_nowhere_else(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(1), tmp_path)
+    item = Item.objects.get()
+    client = client_of(mei)
+
+    unsaid = client.post(f"{ITEMS}{item.pk}/withdraw/", {"reason": "  "})
+    away = client.post(f"{ITEMS}{item.pk}/withdraw/", {"reason": "x", "next": "https://example.org/"})
+
+    assert unsaid.status_code == 409
+    assert "why the item is withdrawn" in text_of(unsaid)
+    assert away.headers["Location"] == ITEMS
+
+
+def test_it_finds_no_item_of_another_campaign(mei: User, tmp_path: Path) -> None:
+    campaign_of(mei)
+    other = new_campaign(slug="other")
+    load_rows(other, triples(1), tmp_path)
+    item = Item.objects.get()
+
+    response = client_of(mei).post(f"{ITEMS}{item.pk}/withdraw/", {"reason": "x"})
+
+    assert response.status_code == 404
+    item.refresh_from_db()
+    assert item.retired_at is None
+
+
+def test_it_gives_viewers_nothing_to_press(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    vera = make_user("vera")
+    add_member(campaign, vera, Membership.Role.VIEWER)
+    load_rows(campaign, triples(1), tmp_path)
+
+    body = body_of(client_of(vera).get(ITEMS))
+
+    assert "PersonX writes letter 1" in body
+    assert "withdraw" not in body.lower().replace("withdrawn", "")

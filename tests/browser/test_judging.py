@@ -1,0 +1,360 @@
+"""Judging by keyboard, and the accidents that happen on the way. After each, the rows of the database."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from annotation.models import Annotation, Assignment
+from tests.browser.conftest import Seat, alive, all_saved, open_seat, position, press
+
+pytestmark = pytest.mark.browser
+
+SeatOf = Callable[..., Seat]
+
+
+def test_it_saves_a_triple_with_one_press_each(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=5)
+    page = open_seat(context, seat)
+
+    press(page, "1", "2", "3")
+    all_saved(page)
+
+    assert seat.answers() == ["1", "0.5", "0", "", ""]
+    expect(page.locator("#progress-text")).to_have_text("3 / 5")
+    assert "rarely" in page.locator("#last .said").inner_text()
+
+
+def test_it_takes_a_held_key_as_one_answer(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=5)
+    page = open_seat(context, seat)
+
+    for _ in range(12):  # what a keyboard sends while a key is held
+        page.keyboard.down("1")
+        page.wait_for_timeout(60)
+    page.keyboard.up("1")
+    all_saved(page)
+
+    assert seat.answers() == ["1", "", "", "", ""]
+
+
+def test_it_drops_a_press_too_early_and_says_so(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=5)
+    page = open_seat(context, seat)
+
+    page.evaluate("localStorage.setItem('assay-seat-prefs', '{}')")  # the default: 250 milliseconds
+    page.reload()
+    alive(page)
+    page.wait_for_timeout(250)
+    page.keyboard.press("1")
+    page.wait_for_timeout(120)
+    page.keyboard.press("1")
+
+    expect(page.locator("#cue")).to_contain_text("Too quick")
+    all_saved(page)
+    assert seat.answers() == ["1", "", "", "", ""]
+
+
+def test_it_answers_once_to_a_double_click(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=5)
+    page = open_seat(context, seat)
+
+    page.locator("[data-answer=sometimes]").dblclick()
+    all_saved(page)
+
+    assert seat.answers() == ["0.5", "", "", "", ""]
+
+
+def test_it_reads_the_keypad_with_and_without_numlock(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=3)
+    page = open_seat(context, seat)
+
+    press(page, "Numpad2")
+    # Without NumLock the same key means End; its place is what counts.
+    page.evaluate(
+        "document.dispatchEvent(new KeyboardEvent('keydown', {code: 'Numpad1', key: 'End', bubbles: true}))"
+    )
+    page.evaluate(
+        "document.dispatchEvent(new KeyboardEvent('keyup', {code: 'Numpad1', key: 'End', bubbles: true}))"
+    )
+    all_saved(page)
+    assert seat.answers() == ["0.5", "1", ""]
+
+    press(page, "NumpadSubtract")
+    expect(page.locator("#correction")).to_be_visible()
+
+
+def test_it_takes_a_full_width_digit_by_its_key(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=3)
+    page = open_seat(context, seat)
+
+    page.evaluate(
+        "document.dispatchEvent(new KeyboardEvent('keydown', {code: 'Digit3', key: '３', bubbles: true}))"
+    )
+    all_saved(page)
+
+    assert seat.answers() == ["0", "", ""]
+
+
+def test_it_leaves_ctrl_alt_and_meta_to_the_browser(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=3)
+    page = open_seat(context, seat)
+
+    for modifier in ("Control", "Alt", "Meta"):
+        page.evaluate(
+            f"document.dispatchEvent(new KeyboardEvent('keydown', {{code: 'Digit1', key: '1', bubbles: true, "
+            f"ctrlKey: {str(modifier == 'Control').lower()}, altKey: {str(modifier == 'Alt').lower()}, "
+            f"metaKey: {str(modifier == 'Meta').lower()}}}))"
+        )
+    page.wait_for_timeout(100)
+
+    assert seat.annotations() == 0
+
+
+def test_it_saves_five_verdicts_and_nothing_while_one_is_missing(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("compound", units=2)
+    page = open_seat(context, seat)
+
+    press(page, "1", "2", "2", "3", "5")
+    press(page, "Enter")  # row 4 is blank
+    assert seat.annotations() == 0
+    expect(page.locator(".context[aria-current=true] .context-number")).to_have_text("4")
+    expect(page.locator("#cue")).to_contain_text("1 rows")
+
+    press(page, "4", "Space")
+    all_saved(page)
+    assert seat.answers()[:5] == ["0", "1", "0", "0", "0"]
+    expect(page.locator("#unit")).to_contain_text("lazy")
+    assert position(page) == "2"
+
+
+def test_it_marks_the_rest_correct_and_undoes_only_that(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("compound", units=2)
+    page = open_seat(context, seat)
+
+    press(page, "2", "a")
+    assert page.locator(".context[data-answer=correct]").count() == 4
+    press(page, "a")
+    assert page.locator(".context[data-answer=correct]").count() == 0
+    assert page.locator(".context[data-answer=wrong]").count() == 1
+
+    press(page, "Numpad0", "NumpadEnter")
+    all_saved(page)
+    assert seat.answers()[:5] == ["1", "0", "1", "1", "1"]
+
+
+def test_it_stores_reasons_and_atoms_of_a_wrong_row(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("compound", units=1)
+    page = open_seat(context, seat)
+
+    press(page, "3", "m", "d", "Shift+Digit2", "a", "Enter")
+    all_saved(page)
+
+    wrong = Annotation.objects.get(label="0")
+    assert (wrong.reasons, wrong.atoms) == (["missing", "modifier"], [1])
+    assert Annotation.objects.exclude(label="0").filter(reasons=[]).count() == 4
+
+
+def test_it_stores_a_cause_where_a_row_cannot_be_judged(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("compound", units=1)
+    page = open_seat(context, seat)
+
+    press(page, "ArrowDown", "x", "3", "a", "Enter")
+    all_saved(page)
+
+    assert seat.answers() == ["1", "translation_unreadable", "1", "1", "1"]
+
+
+def test_it_reports_a_problem_beside_the_score_of_a_triple(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=1)
+    page = open_seat(context, seat)
+
+    press(page, "x", "1", "f", "3")
+    all_saved(page)
+
+    stored = Annotation.objects.get()
+    assert (stored.label, stored.problem, stored.unsure) == ("0", "text_broken", True)
+    assert stored.seconds is not None
+    assert stored.seconds > 0.3
+    assert stored.session_position == 1
+
+
+def test_it_asks_which_zero_where_the_campaign_wants_it(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=5, zero_detail=True)
+    page = open_seat(context, seat)
+
+    press(page, "1", "3", "6")
+    all_saved(page)
+
+    stored = list(Annotation.objects.order_by("assignment").values_list("label", "detail"))
+    assert stored == [("1", ""), ("0", "rarely"), ("0", "invalid")]
+
+
+def test_it_goes_back_corrects_and_returns(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=5)
+    page = open_seat(context, seat)
+    press(page, "1", "1")
+
+    press(page, "u")
+    expect(page.locator("#correction")).to_be_visible()
+    expect(page.locator("[data-answer=often]")).to_have_attribute("aria-pressed", "true")
+    press(page, "3")
+    all_saved(page)
+    assert seat.annotations() == 2  # choosing is not saving
+
+    press(page, "Enter")
+    all_saved(page)
+    assert seat.answers() == ["1", "0", "", "", ""]
+    assert Annotation.objects.filter(revision=2).count() == 1
+    assert position(page) == "3"
+
+    press(page, "u", "u", "3", "Escape")
+    assert seat.answers() == ["1", "0", "", "", ""]
+    assert position(page) == "3"
+
+
+def test_it_shows_the_stored_answer_after_the_browsers_back(context: BrowserContext, seat_of: SeatOf) -> None:
+    """c22: Back shows what is stored, and saving it unchanged stores nothing."""
+    seat = seat_of("compound", units=3)
+    page = open_seat(context, seat, page="judge/?position=1")
+    press(page, "1", "a", "Enter")
+    all_saved(page)
+
+    page.go_back()
+    alive(page)
+    expect(page.locator("#correction")).to_be_visible()
+    assert page.locator(".context[data-answer=wrong]").count() == 1
+    press(page, "Enter")
+    all_saved(page)
+
+    assert seat.annotations() == 5
+    assert position(page) == "2"
+
+
+def test_it_keeps_half_a_compound_over_a_reload(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("compound", units=2)
+    page = open_seat(context, seat)
+    press(page, "1", "3", "3")
+
+    page.reload()
+    alive(page)
+
+    assert page.locator(".context[data-answer=wrong]").count() == 1
+    assert page.locator(".context[data-answer=correct]").count() == 1
+    assert seat.annotations() == 0
+
+
+def test_it_ignores_the_enter_that_ends_composing(context: BrowserContext, seat_of: SeatOf) -> None:
+    """Pinyin in a note: digits choose a character, Enter ends the composition, none of it answers."""
+    seat = seat_of("triple", units=2)
+    page = open_seat(context, seat)
+    press(page, "n")
+    session = context.new_cdp_session(page)
+
+    session.send("Input.imeSetComposition", {"text": "shi", "selectionStart": 3, "selectionEnd": 3})
+    page.keyboard.press("1")
+    page.evaluate(
+        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', "
+        "{code: 'Enter', key: 'Enter', isComposing: true, bubbles: true}))"
+    )
+    session.send("Input.insertText", {"text": "是的"})
+    page.wait_for_timeout(100)
+    assert seat.annotations() == 0
+
+    press(page, "Escape", "1")
+    all_saved(page)
+    stored = Annotation.objects.get()
+    assert stored.label == "1"
+    assert "是的" in stored.note
+
+
+def test_it_puts_a_unit_off_to_the_end(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=3)
+    page = open_seat(context, seat)
+
+    press(page, "s", "1", "2")
+    all_saved(page)
+    assert position(page) == "1"
+    assert Assignment.objects.get(expert=seat.cast.ada, position=1).postponed_at is not None
+
+    press(page, "3")
+    all_saved(page)
+    assert seat.answers() == ["0", "1", "0.5"]
+    expect(page.locator("#nothing-left")).to_be_visible()
+
+
+def test_it_shows_the_reference_while_the_key_is_held_and_says_so(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("compound", units=1)
+    page = open_seat(context, seat)
+    reference = page.locator(".context .reference").first
+
+    expect(reference).to_be_hidden()
+    page.keyboard.down("r")
+    expect(reference).to_be_visible()
+    page.keyboard.up("r")
+    expect(reference).to_be_hidden()
+    press(page, "a", "Enter")
+    all_saved(page)
+
+    assert set(Annotation.objects.values_list("reference_seen", flat=True)) == {True}
+
+
+def test_it_shows_numbers_and_markup_exactly_as_written(context: BrowserContext, seat_of: SeatOf) -> None:
+    """c23 and c50: 3.10 keeps its zero, 1e3 is not 1000, tags are text."""
+    seat = seat_of("triple", units=5)
+    tails = ["42", "0", "3.10", "1e3", "<b>x</b></script>{{ 7*7 }}"]
+    for row, tail in zip(
+        Assignment.objects.filter(expert=seat.cast.ada).order_by("position"), tails, strict=True
+    ):
+        row.item.tail = tail
+        row.item.save()
+    page = open_seat(context, seat)
+
+    for tail in tails:
+        assert page.locator("[data-slot=tail]").inner_text() == tail
+        press(page, "1")
+
+
+def test_it_jumps_to_an_older_answer_from_the_list(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=4)
+    page = open_seat(context, seat)
+    press(page, "1", "2", "/")
+
+    page.fill("#search-text", "rest 1")
+    page.keyboard.press("Enter")
+    expect(page.locator("#history-list li")).to_have_count(1)
+    page.locator("#history-list a").click()
+
+    expect(page.locator("#correction")).to_be_visible()
+    assert position(page) == "1"
+
+
+def test_it_opens_the_guidelines_without_losing_the_place(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("compound", units=1)
+    page = open_seat(context, seat)
+    press(page, "2", "g")
+    expect(page.locator("#guidelines-dialog")).to_be_visible()
+
+    press(page, "3", "g")
+
+    expect(page.locator("#guidelines-dialog")).to_be_hidden()
+    assert page.locator(".context[data-answer=wrong]").count() == 1
+
+
+def test_it_lets_single_keys_be_switched_off(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=2)
+    page = open_seat(context, seat)
+    press(page, "?")
+    page.uncheck("#shortcuts")
+    page.keyboard.press("Escape")
+    press(page, "1")
+    assert seat.annotations() == 0
+
+    page.locator("[data-answer=often]").focus()
+    press(page, "Enter")
+    all_saved(page)
+    assert seat.answers() == ["1", ""]

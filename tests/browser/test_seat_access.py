@@ -1,0 +1,163 @@
+"""The seat for everybody: axe finds nothing, five contexts fit, nothing needs a mouse, a wide window or a script."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from annotation.models import Assignment
+from tests.browser.conftest import Seat, alive, all_saved, open_seat, position, press, sign_in
+
+pytestmark = pytest.mark.browser
+
+SeatOf = Callable[..., Seat]
+LONG = "taylor knew that every small building on the floor would be sold to another lawyer before the end of it ."
+
+
+def faults(page: Page) -> list[str]:
+    """What axe finds, as `rule: where`."""
+    found = Axe().run(page).response["violations"]
+    return [f"{rule['id']}: {node['html'][:120]}" for rule in found for node in rule["nodes"]]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "language", "scheme"), [("compound", "en", "light"), ("triple", "zh-hans", "dark")]
+)
+def test_it_has_no_fault_that_axe_finds(
+    browser: Browser, seat_of: SeatOf, protocol: str, language: str, scheme: Literal["light", "dark"]
+) -> None:
+    """Every page of the seat and every window on it."""
+    seat = seat_of(protocol, units=3, zero_detail=True)
+    context = browser.new_context(
+        viewport={"width": 1366, "height": 768}, color_scheme=scheme, bypass_csp=True
+    )
+    context.add_cookies([{"name": "django_language", "value": language, "url": seat.address}])
+    page = open_seat(context, seat)
+    page.wait_for_timeout(300)
+
+    assert faults(page) == []
+    page.keyboard.press("1")
+    page.keyboard.press("f")
+    for key in ("x", "n", "?", "g", "i", "h"):
+        page.wait_for_timeout(280)
+        page.keyboard.press(key)
+        page.wait_for_timeout(100)
+        assert faults(page) == [], key
+        page.keyboard.press("Escape")
+    for address in ("work/", "history/", "parts/0/hand-in/", "guidelines/"):
+        page.goto(seat.url(address))
+        assert faults(page) == [], address
+    context.close()
+
+
+def test_it_fits_five_long_contexts_and_save_into_one_window(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    """1366 × 768 at 18 px, with sentences as long as the longest of the released data and a row being explained."""
+    seat = seat_of("compound", units=1, reference="shown")
+    for row in Assignment.objects.filter(expert=seat.cast.ada):
+        assert row.item.context
+        row.item.context.source = LONG
+        row.item.context.save()
+        row.item.translation = "泰勒 知道 ， " * 6
+        row.item.save()
+    page = open_seat(context, seat)
+    press(page, "3")
+
+    assert page.evaluate("document.documentElement.scrollHeight") <= 768
+    assert page.evaluate("getComputedStyle(document.querySelector('.source')).fontSize") == "18px"
+    for part in (".context:last-child .verdicts", "#save", ".context:first-child"):
+        box = page.locator(part).bounding_box()
+        assert box
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 768
+
+
+@pytest.mark.parametrize("protocol", ["compound", "triple"])
+def test_it_needs_no_sideways_scrolling_at_320_pixels(
+    browser: Browser, seat_of: SeatOf, protocol: str
+) -> None:
+    seat = seat_of(protocol, units=2)
+    context = browser.new_context(viewport={"width": 320, "height": 640})
+    page = open_seat(context, seat)
+
+    press(page, "1")
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    context.close()
+
+
+def test_it_answers_by_touch_and_offers_to_take_it_back(browser: Browser, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=3)
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    page = open_seat(context, seat)
+    page.wait_for_timeout(300)
+
+    page.locator("[data-answer=rarely]").tap()
+    expect(page.locator("#undo-bar")).to_be_visible()
+    all_saved(page)
+    assert seat.answers() == ["0", "", ""]
+
+    page.get_by_role("button", name="Undo").tap()
+    expect(page.locator("#correction")).to_be_visible()
+    assert position(page) == "1"
+    context.close()
+
+
+def test_it_moves_the_focus_to_the_new_unit(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=3)
+    page = open_seat(context, seat)
+
+    press(page, "1")
+
+    assert page.evaluate("document.activeElement.id") == "unit"
+    assert "rest 2" in page.locator("#unit").inner_text()
+
+
+def test_it_works_without_a_script(browser: Browser, seat_of: SeatOf) -> None:
+    """The same page as a form: verdicts, a cause, a note; blanks are asked for; Back shows what is stored."""
+    seat = seat_of("compound", units=2)
+    context = browser.new_context(java_script_enabled=False)
+    sign_in(context, seat, seat.cast.ada)
+    page = context.new_page()
+    page.goto(seat.url("judge/?position=1"))
+
+    for row in range(4):
+        page.locator(".context").nth(row).locator(".verdict.correct").click()
+    page.locator("#save").click()
+    expect(page.locator(".notice")).to_contain_text("1 rows of this unit have no answer yet.")
+    page.locator(".context").nth(4).locator(".verdict.cannot").click()
+    page.locator(".context").nth(4).locator("summary").click()
+    page.locator(".context").nth(4).locator("select").select_option("source_broken")
+    page.locator(".context").nth(4).locator("textarea").fill("看不懂")
+    page.locator("#save").click()
+
+    expect(page.locator("#unit")).to_contain_text("lazy")
+    assert seat.answers()[:5] == ["1", "1", "1", "1", "source_broken"]
+    page.go_back()
+    expect(page.locator("#correction")).to_be_visible()
+    context.close()
+
+
+def test_it_does_a_whole_part_by_keyboard_alone(context: BrowserContext, seat_of: SeatOf) -> None:
+    """From the first page to the thanks, in Chinese, without a mouse."""
+    seat = seat_of("triple", units=2)
+    context.add_cookies([{"name": "django_language", "value": "zh-hans", "url": seat.address}])
+    sign_in(context, seat, seat.cast.ada)
+    page = context.new_page()
+    page.goto(seat.url("work/"))
+
+    page.get_by_role("link", name="开始标注").focus()
+    page.keyboard.press("Enter")
+    alive(page)
+    press(page, "1", "2")
+    all_saved(page)
+    page.get_by_role("link", name="检查后提交").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="提交").focus()
+    page.keyboard.press("Enter")
+
+    expect(page.locator("h1")).to_contain_text("已提交")
+    assert seat.answers() == ["1", "0.5"]
