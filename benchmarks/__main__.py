@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psycopg2
+
 from benchmarks.bulk import Bulk, measure_bulk
 from benchmarks.judging import Load, measure
 from benchmarks.site import Site, free_port
@@ -59,8 +61,6 @@ def _sites(folder: Path, *, only: str | None) -> list[Site]:
 
 def _fresh_database(url: str) -> str:
     """A database of its own beside the one named."""
-    import psycopg2
-
     name = f"bench_{int(time.time() * 1000)}"
     connection = psycopg2.connect(url)
     connection.autocommit = True

@@ -3,8 +3,11 @@
 import csv
 import io
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from django.core.management import call_command
 
 from annotation.protocol.compound import ATOMS
 from benchmarks.site import Site
@@ -39,7 +42,13 @@ def _compounds() -> str:
         for noun in sorted(ATOMS.nouns)
     ][:COMPOUNDS]
     rows = [
-        [f"b-{number}-{context}", name, context, f"yesterday she {name} again ({context}) .", f"昨天她又见到了 {number}。"]
+        [
+            f"b-{number}-{context}",
+            name,
+            str(context),
+            f"so she {name} again ({context}) .",
+            f"昨天又见到了{number}。",
+        ]
         for number, name in enumerate(names)
         for context in range(1, 6)
     ]
@@ -51,7 +60,7 @@ def _triples() -> str:
     return _csv(["triple_id", "head", "relation", "tail"], rows)
 
 
-def _csv(header: list[str], rows: list[list[str | int]]) -> str:
+def _csv(header: list[str], rows: list[list[str]]) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
     writer.writerow(header)
@@ -61,15 +70,12 @@ def _csv(header: list[str], rows: list[list[str | int]]) -> str:
 
 def import_and_export(compounds: Path, triples: Path) -> dict[str, float]:
     """Inside the site's process: seconds of an import and of an export."""
-    import time
-
-    from django.core.management import call_command
-
     call_command("create_campaign", "in", protocol="compound", stdout=io.StringIO())
     call_command("create_campaign", "out", protocol="triple", stdout=io.StringIO())
     call_command("import_items", "out", str(triples), stdout=io.StringIO())
     start = time.perf_counter()
     call_command("import_items", "in", str(compounds), stdout=io.StringIO())
     imported = time.perf_counter()
-    call_command("export", "out", what="items", format="csv", output=str(triples.with_suffix(".out")), stdout=io.StringIO())
+    target = str(triples.with_suffix(".out"))
+    call_command("export", "out", what="items", format="csv", output=target, stdout=io.StringIO())
     return {"import": imported - start, "export": time.perf_counter() - imported}

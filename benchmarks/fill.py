@@ -28,7 +28,11 @@ def fill(*, n_items: int, n_experts: int) -> None:
         add_member(campaign, expert, Membership.Role.EXPERT)
     now = timezone.now()
     batch = ImportBatch.objects.create(
-        campaign=campaign, file_name="bench", sha256="0" * 64, lease_until=now + timedelta(1), published_at=now
+        campaign=campaign,
+        file_name="bench",
+        sha256="0" * 64,
+        lease_until=now + timedelta(1),
+        published_at=now,
     )
     round_ = main_round(campaign)
     design = Design.objects.create(round=round_, name="cyclic", seed=1, hash="0" * 64, plan={})
@@ -40,7 +44,8 @@ def fill(*, n_items: int, n_experts: int) -> None:
         numbers = range(start, min(start + CHUNK, n_items))
         with transaction.atomic():
             units = Unit.objects.bulk_create(
-                Unit(campaign=campaign, batch=batch, key=f"t{number}", position=number + 1) for number in numbers
+                Unit(campaign=campaign, batch=batch, key=f"t{number}", position=number + 1)
+                for number in numbers
             )
             items = Item.objects.bulk_create(
                 Item(

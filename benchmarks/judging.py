@@ -1,5 +1,7 @@
 """The judging loop under load, beside the bare view on the same server in the same run."""
 
+import http.client
+import json
 import os
 import re
 import subprocess
@@ -68,9 +70,6 @@ def measure(site: Site, *, experts: int, seconds: int, kind: str, server: int, s
 
 def _start(site: Site, number: int) -> str:
     """Where an expert's loop begins: their session and the next open screen."""
-    import http.client
-    import json
-
     session: Session = sign_in(site.port, f"expert{number}", PASSWORD)
     connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=30)
     cookie = f"sessionid={session.session}; csrftoken={session.token}"

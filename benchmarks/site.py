@@ -113,9 +113,7 @@ def _with_children(pids: list[int]) -> set[int]:
 def postgres_pid() -> list[int]:
     """The postmaster, if one runs on this machine."""
     return [
-        int(entry.name)
-        for entry in Path("/proc").iterdir()
-        if entry.name.isdigit() and _is_postmaster(entry)
+        int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _is_postmaster(entry)
     ]
 
 

@@ -101,6 +101,11 @@ start_redis() {
 
 # The tests ----------------------------------------------------------------------------------------------------
 
+indifferent=(
+  tests/annotation/protocol tests/annotation/formats tests/scoring/stats tests/browser
+  tests/config/test_serve.py tests/config/test_sqlite_queue.py
+)
+
 pytest() { .venv/bin/python -m pytest -n 2 "$@"; }
 
 unset DATABASE_URL REDIS_URL
@@ -110,10 +115,8 @@ pytest "$@"
 if bin=$(postgres_bin) && have_redis; then
   start_postgres
   start_redis
-  say "Tests on PostgreSQL and Redis, without those to which the database makes no difference:"
-  say "tests/annotation/protocol, tests/annotation/formats, tests/scoring/stats, tests/browser"
-  pytest --ignore=tests/annotation/protocol --ignore=tests/annotation/formats --ignore=tests/scoring/stats \
-    --ignore=tests/browser "$@"
+  say "Tests on PostgreSQL and Redis, without those to which the database makes no difference: ${indifferent[*]}"
+  pytest "${indifferent[@]/#/--ignore=}" "$@"
 else
   say "No tests on PostgreSQL with Redis: not installed (see above)."
 fi

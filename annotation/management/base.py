@@ -41,7 +41,9 @@ class AssayCommand(BaseCommand):
     """A command that works in the foreground; it needs neither broker nor worker."""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--json", action="store_true", help="one JSON document on stdout and nothing else")
+        parser.add_argument(
+            "--json", action="store_true", help="one JSON document on stdout and nothing else"
+        )
 
     def run(self, **options: Any) -> Outcome:
         """Do the work; raise FormatError, ProtocolError or Refused for bad input, Usage for a wrong call."""

@@ -1,6 +1,7 @@
 """Opening an account again that was closed."""
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.models import User
 from annotation.services.errors import Refused
@@ -10,7 +11,9 @@ from annotation.services.people import audit, may_administer
 def reopen(user: User, by: User) -> None:
     """Let somebody sign in again with the password they had. Keys and links that ended stay ended."""
     if not may_administer(by, user):
-        raise Refused(f"Only who manages all campaigns of “{user.username}” may do this.")
+        raise Refused(
+            _("Only who manages all campaigns of “%(name)s” may do this.") % {"name": user.username}
+        )
     with transaction.atomic():
         if not User.objects.filter(pk=user.pk, is_active=False).update(is_active=True):
             return

@@ -1,6 +1,7 @@
 """Giving a part back to the expert who handed it in."""
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.models import Campaign, HandIn, Membership, User
 from annotation.services.errors import NotYours, Refused
@@ -14,14 +15,15 @@ def give_back(campaign: Campaign, *, index: int, member: int, by: User) -> Membe
     """
     person = campaign.memberships.filter(pk=member, role=Membership.Role.EXPERT).first()
     if person is None:
-        raise NotYours("There is no such expert in this campaign.")
+        raise NotYours(_("There is no such expert in this campaign."))
     with transaction.atomic():
         gone, _by_model = HandIn.objects.filter(
             part__round__campaign=campaign, part__index=index, expert=person.user_id
         ).delete()
         if not gone:
             raise Refused(
-                f"{person.pseudonym} has not handed in part {index}, so there is nothing to give back."
+                _("%(expert)s has not handed in part %(part)d, so there is nothing to give back.")
+                % {"expert": person.pseudonym, "part": index}
             )
         audit(campaign, by, "part given back", {"part": index, "pseudonym": person.pseudonym})
     return person

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotation.formats.cognition import CognitionFiles, read_cognition
 from annotation.formats.errors import FormatError
@@ -98,7 +99,7 @@ def _digest(document: Document) -> str:
 
 def _read_cognition(campaign: Campaign, upload: Upload) -> CognitionFiles:
     if campaign.protocol != Campaign.Protocol.COMPOUND:
-        raise Refused("This layout holds compounds; the campaign is one of triples.")
+        raise Refused(_("This layout holds compounds; the campaign is one of triples."))
     names = ("sources", "compounds", "references", "translations")
     return read_cognition(
         **{name: upload.path(name) for name in names},
@@ -145,11 +146,11 @@ def store_upload(
         return upload
     found = _CHECKS[upload.kind](campaign, upload)
     if found["errors"]:
-        raise Refused("The file has rows that cannot be used, so nothing of it was stored.")
+        raise Refused(_("The file has rows that cannot be used, so nothing of it was stored."))
     there_already = not found["added"] and (not found["conflicts"] or on_conflict == "keep")
     if not there_already and _digest(found) != seen:
         raise PreviewOutdated(
-            "The campaign changed since this was shown. Look at it again and confirm it again."
+            _("The campaign changed since this was shown. Look at it again and confirm it again.")
         )
     document = _STORES[upload.kind](campaign, upload, on_conflict, by, progress)
     return uploads.finish(upload, _shown(document))
@@ -170,7 +171,7 @@ def _store_items(
     )
     report = store(campaign, file.rows, sha256=file.sha256, by=by, on_conflict=on_conflict, progress=progress)
     if not report.stored:
-        raise PreviewOutdated("Texts differ from those in the campaign; look at them and decide.")
+        raise PreviewOutdated(_("Texts differ from those in the campaign; look at them and decide."))
     return report.as_json()
 
 
@@ -195,7 +196,7 @@ def _store_judgements(
     by_position = bool(upload.options.get("by_position"))
     report = import_judgements(campaign, _read_judgements(campaign, upload), by_position=by_position, by=by)
     if not report.ok:
-        raise PreviewOutdated("Judgements differ from those in the campaign; nothing was stored.")
+        raise PreviewOutdated(_("Judgements differ from those in the campaign; nothing was stored."))
     return report.as_json()
 
 
@@ -212,11 +213,11 @@ def _what_stands_against(document: Document) -> str:
         return str(FormatError(first["message"], line=first["line"], column=first["column"]))
     if document["conflicts"]:
         first = document["conflicts"][0]
-        return (
-            f"“{first['key']}” and {len(document['conflicts']) - 1} more differ from what is stored; nothing was "
-            "changed."
-        )
-    return "Nothing was stored."
+        return _("“%(key)s” and %(more)d more differ from what is stored; nothing was changed.") % {
+            "key": first["key"],
+            "more": len(document["conflicts"]) - 1,
+        }
+    return _("Nothing was stored.")
 
 
 # As a job ----------------------------------------------------------------------------------------------------

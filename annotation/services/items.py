@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet, TextField, Value
 from django.db.models.functions import Replace
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotation.models import Annotation, Assignment, AuditEntry, Campaign, Item, Output, Round, User
 from annotation.services.errors import NotYours, Refused
@@ -199,7 +200,9 @@ def withdraw(campaign: Campaign, pk: int, *, reason: str, by: User) -> Item:
     """
     reason = reason.strip()
     if not reason or len(reason) > REASON_LENGTH:
-        raise Refused(f"Say in 1 to {REASON_LENGTH} characters why the item is withdrawn.")
+        raise Refused(
+            _("Say in 1 to %(limit)d characters why the item is withdrawn.") % {"limit": REASON_LENGTH}
+        )
     item = _item(campaign, pk)
     now = timezone.now()
     with transaction.atomic():
@@ -223,7 +226,7 @@ def restore(campaign: Campaign, pk: int, *, by: User) -> Item:
     """Undo a withdrawal: the item, its assignments and their answers stand as they stood. Repeated, it does nothing."""
     item = _item(campaign, pk)
     if item.retired_why == Item.Retired.REPLACED:
-        raise Refused("This text was replaced by a corrected one; it cannot be brought back beside it.")
+        raise Refused(_("This text was replaced by a corrected one; it cannot be brought back beside it."))
     with transaction.atomic():
         back = Item.objects.filter(pk=item.pk, retired_why=Item.Retired.WITHDRAWN).update(
             retired_at=None, retired_why=""
@@ -240,5 +243,5 @@ def restore(campaign: Campaign, pk: int, *, by: User) -> Item:
 def _item(campaign: Campaign, pk: int) -> Item:
     item = Item.objects.published().filter(campaign=campaign, pk=pk).first()
     if item is None:
-        raise NotYours("There is no such item in this campaign.")
+        raise NotYours(_("There is no such item in this campaign."))
     return item

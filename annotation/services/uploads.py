@@ -18,6 +18,7 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotation.models import Campaign, User
 from annotation.services.errors import NotYours, Refused
@@ -70,7 +71,7 @@ class Upload:
         except OSError:
             same = False
         if not same:
-            raise Refused("The uploaded file is not there any more. Upload it again.")
+            raise Refused(_("The uploaded file is not there any more. Upload it again."))
         return path
 
 
@@ -105,9 +106,9 @@ def find(campaign: Campaign, token: UUID | str) -> Upload:
     try:
         document = json.loads((_folder(str(token)) / NOTE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise NotYours("There is no such upload; it may have been removed after a day.") from None
+        raise NotYours(_("There is no such upload; it may have been removed after a day.")) from None
     if document["campaign"] != campaign.pk:
-        raise NotYours("There is no such upload in this campaign.")
+        raise NotYours(_("There is no such upload; it may have been removed after a day."))
     files = {name: KeptFile(**kept) for name, kept in document.pop("files").items()}
     return Upload(**document, files=files)
 

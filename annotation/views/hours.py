@@ -50,6 +50,12 @@ class CorrectionForm(forms.Form):
         first: date = timezone.localdate(campaign.created_at)
         self.fields["day"].widget.attrs |= {"min": first.isoformat(), "max": today.isoformat()}
 
+    def clean(self) -> dict[str, Any]:
+        """A hidden field cannot show its own error."""
+        if "client_key" not in self.cleaned_data:
+            raise forms.ValidationError(_("This form is incomplete; open the page again."))
+        return self.cleaned_data
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @members_only(EXPERT)

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotation.formats.writers import content_disposition
@@ -82,7 +83,7 @@ def report_file(
     if found is AGREEMENT:
         evaluation = agreement_standing(campaign).whole.evaluation
         if evaluation is None:
-            raise Refused("The agreement has not been computed yet, so there is no file of it.")
+            raise Refused(_("The agreement has not been computed yet, so there is no file of it."))
         document = evaluation.result
     else:
         document = measure(campaign, kind, _choice(request, campaign, kind).options)

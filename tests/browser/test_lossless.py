@@ -19,6 +19,7 @@ from tests.browser.conftest import (
     press,
     sign_in,
 )
+from tests.conftest import eventually
 from tests.factories import PASSWORD
 
 pytestmark = pytest.mark.browser
@@ -249,7 +250,7 @@ def test_it_shows_an_answer_from_elsewhere_and_lets_the_expert_choose(
     expect(notice).to_contain_text("yours: always/often")
     press(page, "2")  # the next one is not held up
     expect(page.locator("#badge")).to_contain_text("1 to look at")
-    assert seat.answers() == ["0", "0.5", ""]
+    assert eventually(lambda: seat.answers() == ["0", "0.5", ""])
 
     page.get_by_role("button", name=button).click()
     all_saved(page)

@@ -16,14 +16,18 @@ from annotation.services.people import find_or_create_experts
 class Command(AssayCommand):
     """`assign_parts SLUG --experts a,b,c,d`"""
 
-    help = "Give what is not assigned yet to experts, part by part; --preview shows the plan and stores nothing."
+    help = (
+        "Give what is not assigned yet to experts, part by part; --preview shows the plan and stores nothing."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("slug")
         parser.add_argument("--experts", required=True, help="names, separated by commas")
         parser.add_argument("--parts", type=int)
-        parser.add_argument("--design", help="cyclic, pairs or single; default: single for K = 1, else cyclic")
+        parser.add_argument(
+            "--design", help="cyclic, pairs or single; default: single for K = 1, else cyclic"
+        )
         parser.add_argument("--seed", type=int, help="default: the campaign's")
         parser.add_argument("--preview", action="store_true")
 
@@ -53,7 +57,10 @@ def describe(planned: Plan, late: int) -> str:
     later = [f"{late} items came later into units that have their experts: they go to the same experts."]
     if not any(planned.loads.values()):
         return "\n".join(["Every unit has its experts already.", *(later if late else [])])
-    lines = [*(later if late else []), f"Design {planned.design}, seed {planned.seed}, hash {planned.hash[:12]}"]
+    lines = [
+        *(later if late else []),
+        f"Design {planned.design}, seed {planned.seed}, hash {planned.hash[:12]}",
+    ]
     for part in planned.parts:
         size = f"{len(part.unit_keys)} units, {part.n_items} items"
         lines.append(f"part {part.index}: {size}: {', '.join(part.experts)}")

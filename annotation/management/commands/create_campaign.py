@@ -22,7 +22,9 @@ class Command(AssayCommand):
         parser.add_argument("--protocol", required=True, choices=Campaign.Protocol.values)
         parser.add_argument("--title", default="")
         parser.add_argument("--annotators-per-item", type=int, help="default: 1 for compound, 2 for triple")
-        parser.add_argument("--manager", action="append", default=[], help="an existing account that manages it")
+        parser.add_argument(
+            "--manager", action="append", default=[], help="an existing account that manages it"
+        )
         parser.add_argument("--seed", type=int, help="default: drawn")
 
     def run(self, **options: Any) -> Outcome:

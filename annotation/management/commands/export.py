@@ -23,7 +23,9 @@ class Command(AssayCommand):
         parser.add_argument("--format", required=True, choices=FORMATS)
         parser.add_argument("-o", "--output")
         parser.add_argument("--pseudonyms", action="store_true", help="A1, A2 … instead of names")
-        parser.add_argument("--history", action="store_true", help="every answer ever saved, not only the last")
+        parser.add_argument(
+            "--history", action="store_true", help="every answer ever saved, not only the last"
+        )
 
     def run(self, **options: Any) -> Outcome:
         campaign = get_campaign(options["slug"])

@@ -36,7 +36,9 @@ class Command(AssayCommand):
     def run(self, **options: Any) -> Outcome:
         campaign = get_campaign(options["slug"])
         if campaign.protocol != Campaign.Protocol.COMPOUND:
-            raise Refused(f"{campaign.slug} is a campaign of {campaign.protocol}s; this layout holds compounds.")
+            raise Refused(
+                f"{campaign.slug} is a campaign of {campaign.protocol}s; this layout holds compounds."
+            )
         paths = {name: Path(options[name]) for name in ("sources", "compounds", "references", "translations")}
         files = read_cognition(**paths, system=options["system"], run=options["run"])
         report = store_cognition(

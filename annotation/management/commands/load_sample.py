@@ -10,7 +10,9 @@ from annotation.services.sample import Link, load_sample
 class Command(AssayCommand):
     """`load_sample`"""
 
-    help = "Load the bundled compounds and triples with a manager and four experts; prints their sign-in links."
+    help = (
+        "Load the bundled compounds and triples with a manager and four experts; prints their sign-in links."
+    )
 
     def run(self, **options: Any) -> Outcome:
         return links_outcome(load_sample())

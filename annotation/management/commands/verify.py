@@ -12,7 +12,9 @@ from annotation.services.verify import verify
 class Command(AssayCommand):
     """`verify SLUG`"""
 
-    help = "Check exactly k experts per item, whole units, answers, labels; exit 1 where something is violated."
+    help = (
+        "Check exactly k experts per item, whole units, answers, labels; exit 1 where something is violated."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -22,4 +24,6 @@ class Command(AssayCommand):
         violations = verify(get_campaign(options["slug"]))
         document = {"ok": not violations, "violations": [asdict(violation) for violation in violations]}
         lines = [f"{violation.rule}: {violation.where}" for violation in violations]
-        return Outcome(document, "\n".join(lines) or "Everything that must hold does hold.", ok=not violations)
+        return Outcome(
+            document, "\n".join(lines) or "Everything that must hold does hold.", ok=not violations
+        )

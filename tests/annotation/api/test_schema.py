@@ -60,11 +60,12 @@ def in_process() -> Iterator[None]:
 
 def test_it_never_breaks_on_what_its_description_allows(tokens: list[str], in_process: None) -> None:
     import schemathesis
+    from schemathesis.core.result import Ok
 
     schema = schemathesis.openapi.from_wsgi(
         "/api/schema/", application, headers={"Authorization": f"Bearer {tokens[0]}"}
     )
-    operations = [found.ok() for found in schema.get_all_operations()]
+    operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
     assert len(operations) >= 10
     answered = {status for operation in operations for status in _fuzz(operation, tokens)}
     assert {200, 400, 404} <= answered

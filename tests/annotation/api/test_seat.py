@@ -266,11 +266,11 @@ def wrong_bodies(screen: dict[str, Any]) -> list[Any]:
     without_key = {name: value for name, value in whole.items() if name != "client_key"}
     return [
         "", "null", "[]", "{", b"\xff\xfe", "NaN", json.dumps(whole) + "x", without_key,
+        json.dumps(whole).replace("2.5", "1e999"), json.dumps(whole).replace("2.5", "NaN"),
         {**whole, "client_key": "17"}, {**whole, "answers": []}, {**whole, "answers": [row, row]},
         {**whole, "answers": [row] * 101}, {**whole, "answers": "all"}, {**whole, "seconds": -1},
-        {**whole, "seconds": "soon"}, json.dumps(whole).replace("2.5", "1e999"),
-        json.dumps(whole).replace("2.5", "NaN"), {**whole, "session": "\0"}, {**whole, "session": "s" * 37}, {**whole, "count": 10**30},
-        {**whole, "after": 2**64}, {**whole, "session_position": 2**64},
+        {**whole, "seconds": "soon"}, {**whole, "session": "\0"}, {**whole, "session": "s" * 37},
+        {**whole, "count": 10**30}, {**whole, "after": 2**64}, {**whole, "session_position": 2**64},
         with_row(assignment=0), with_row(assignment="x"), with_row(assignment=None), with_row(revision=-1),
         with_row(revision=2**64), with_row(label="2"), with_row(label=[]), with_row(label=None), with_row(label=""),
         with_row(label=True), with_row(label="1\0"), with_row(label="x" * 100_000), with_row(cannot_judge="bored"),

@@ -152,7 +152,7 @@ class TestBlindness:
 class TestCost:
     @pytest.mark.parametrize(
         ("page", "queries"),
-        [("work/", 6), ("judge/", 9), ("history/", 4), ("parts/0/hand-in/", 11), ("guidelines/", 3)],
+        [("work/", 7), ("judge/", 9), ("history/", 4), ("parts/0/hand-in/", 12), ("guidelines/", 3)],
     )
     @pytest.mark.parametrize("units", [3, 60])
     def test_it_costs_the_same_in_a_small_and_a_large_campaign(

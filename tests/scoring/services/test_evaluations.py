@@ -8,6 +8,7 @@ from annotation.models import Campaign, Job, Part
 from annotation.services import jobs
 from annotation.services.parts import assign_parts
 from scoring.models import Evaluation
+from scoring.services import measure
 from scoring.services.evaluations import AGREEMENT, agreement_work, request_agreement
 from tests.material import answer_everything, load_rows, new_campaign, save, sheet, triples
 
@@ -75,17 +76,14 @@ def test_it_replaces_a_result_by_a_newer_one(campaign: Campaign) -> None:
 def test_it_leaves_the_other_parts_standing_where_one_fails(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scoring.services import evaluations
-
     failing = Part.objects.order_by("index")[0]
-    honest = evaluations.report
 
     def report(asked: Campaign, kind: str, options: object) -> object:
         if getattr(options, "part", None) == failing.pk:
             raise ZeroDivisionError("a cell's text")
-        return honest(asked, kind, options)  # type: ignore[arg-type]
+        return measure.report(asked, kind, options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(evaluations, "report", report)
+    monkeypatch.setattr("scoring.services.evaluations.report", report)
     work(request_agreement(campaign, by=None))
     failed = Job.objects.get(state="failed")
     assert failed.arguments == {"part": failing.pk}

@@ -1,0 +1,141 @@
+"""The settings of a campaign: what can be changed, until when, and its trace."""
+
+from typing import Any
+
+import pytest
+
+from annotation.models import AuditEntry, Campaign
+from annotation.services.campaign_settings import change_settings
+from annotation.services.errors import Refused
+from tests.annotation.views.test_seat import make_work, rows_of
+from tests.factories import Cast, answer, make_cast, signed_in
+
+pytestmark = pytest.mark.django_db
+
+ADDRESS = "/campaigns/main/settings/"
+COMPOUND = {"title": "Main", "reference": "on_demand", "reasons": "optional"}
+TRIPLE = {"title": "Main", "zero_detail": "off", "order": "shuffled"}
+
+
+def fields(cast: Cast) -> set[str]:
+    return set(signed_in(cast.mei).get(ADDRESS).context["form"].fields)
+
+
+def stored(cast: Cast, *names: str) -> list[Any]:
+    cast.campaign.refresh_from_db()
+    return [getattr(cast.campaign, name) for name in names]
+
+
+def test_it_offers_the_settings_of_the_campaign_s_protocol() -> None:
+    assert fields(make_cast(protocol="compound", k=1)) == set(COMPOUND)
+
+
+def test_it_offers_other_settings_for_triples() -> None:
+    assert fields(make_cast()) == set(TRIPLE)
+
+
+def test_it_stores_what_was_changed_and_writes_down_what_was_there() -> None:
+    cast = make_cast(protocol="compound", k=1)
+
+    response = signed_in(cast.mei).post(
+        ADDRESS, {**COMPOUND, "title": "新标题", "reference": "hidden", "reasons": "required"}
+    )
+
+    assert response.status_code == 302
+    assert stored(cast, "title", "reference", "reasons") == ["新标题", "hidden", "required"]
+    entry = AuditEntry.objects.get(action="settings changed")
+    assert (entry.actor, entry.campaign) == (cast.mei, cast.campaign)
+    assert entry.detail == {
+        "title": ["Main", "新标题"],
+        "reference": ["on_demand", "hidden"],
+        "reasons": ["optional", "required"],
+    }
+
+
+def test_it_writes_nothing_down_where_nothing_was_changed() -> None:
+    cast = make_cast()
+
+    response = signed_in(cast.mei).post(ADDRESS, TRIPLE, follow=True)
+
+    assert "Nothing was changed." in response.content.decode()
+    assert not AuditEntry.objects.filter(action="settings changed").exists()
+
+
+def test_it_asks_for_the_kind_of_the_third_answer() -> None:
+    cast = make_cast()
+
+    signed_in(cast.mei).post(ADDRESS, {**TRIPLE, "zero_detail": "on", "order": "runs"})
+
+    assert stored(cast, "zero_detail", "order") == [True, "runs"]
+
+
+@pytest.mark.parametrize("change", [{"title": " "}, {"title": "x" * 201}, {"order": "backwards"}])
+def test_it_refuses_values_that_are_none(change: dict[str, str]) -> None:
+    cast = make_cast()
+
+    response = signed_in(cast.mei).post(ADDRESS, {**TRIPLE, **change})
+
+    assert response.status_code == 400
+    assert stored(cast, "title", "order") == ["Main", "shuffled"]
+
+
+def test_it_fixes_the_order_once_parts_are_given_out() -> None:
+    cast = make_work("triple", units=1)
+    client = signed_in(cast.mei)
+
+    body = client.get(ADDRESS).content.decode()
+    client.post(ADDRESS, {**TRIPLE, "order": "runs", "zero_detail": "on"})
+
+    assert "order was drawn: this can no longer be changed." in body
+    assert "Judging has begun" not in body
+    assert stored(cast, "order", "zero_detail") == ["shuffled", True]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "form", "fixed"),
+    [
+        ("triple", {**TRIPLE, "zero_detail": "on"}, ("zero_detail", False)),
+        ("compound", {**COMPOUND, "reference": "shown"}, ("reference", "on_demand")),
+    ],
+)
+def test_it_fixes_the_conditions_of_judging_once_it_began(
+    protocol: str, form: dict[str, str], fixed: tuple[str, object]
+) -> None:
+    cast = make_work(protocol, units=1)
+    answer(rows_of(cast.ada)[0])
+    client = signed_in(cast.mei)
+
+    body = client.get(ADDRESS).content.decode()
+    client.post(ADDRESS, {**form, "title": "New title"})
+
+    assert "Judging has begun" in body
+    assert stored(cast, fixed[0], "title") == [fixed[1], "New title"]
+
+
+def test_it_lets_reasons_be_asked_for_at_any_time() -> None:
+    cast = make_work("compound", units=1)
+    answer(rows_of(cast.ada)[0])
+
+    signed_in(cast.mei).post(ADDRESS, {**COMPOUND, "reasons": "off"})
+
+    assert stored(cast, "reasons") == ["off"]
+
+
+def test_it_refuses_a_change_whose_time_ran_out_meanwhile() -> None:
+    """The form was open while the parts were given out: nothing of it is stored."""
+    cast = make_work("triple", units=1)
+
+    with pytest.raises(Refused, match="Parts are given out"):
+        change_settings(cast.campaign, {"order": "runs", "title": "New title"}, by=cast.mei)
+    with pytest.raises(Refused, match="no setting “reference”"):
+        change_settings(cast.campaign, {"reference": "hidden"}, by=cast.mei)
+    assert Campaign.objects.get(slug="main").title == "Main"
+
+
+def test_it_shows_what_was_fixed_from_the_beginning() -> None:
+    cast = make_cast()
+
+    body = signed_in(cast.mei).get(ADDRESS).content.decode()
+
+    assert "Fixed since the campaign was opened" in body
+    assert '<dd translate="no">main</dd>' in body
