@@ -16,6 +16,7 @@ check:
 	.venv/bin/mypy .
 	.venv/bin/lint-imports
 	ASSAY_DATA_DIR=build/check .venv/bin/python manage.py makemigrations --check --dry-run
+	.venv/bin/python -m scripts.messages check
 
 bench:
 	@scripts/venv.sh requirements-dev.lock

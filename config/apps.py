@@ -2,6 +2,8 @@
 
 from django.apps import AppConfig
 
+from config.celery import app as celery_app  # noqa: F401  every process publishes to our broker
+
 
 class ProjectConfig(AppConfig):
     name = "config"

@@ -14,6 +14,7 @@ from config.env import env_bool, env_int, env_list, env_str, secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = Path(env_str("ASSAY_DATA_DIR", "var")).absolute()
+DATA_DIR.mkdir(parents=True, exist_ok=True)
 
 DEBUG = env_bool("DEBUG")
 SECRET_KEY = secret_key(DATA_DIR, make=get_random_secret_key())
@@ -34,6 +35,7 @@ CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
 
 WEB_WORKERS = env_int("WEB_WORKERS", 1)
 WORKER_CONCURRENCY = env_int("WORKER_CONCURRENCY", 2)
+JOB_LEASE = env_int("ASSAY_JOB_LEASE", 60)  # seconds without a sign of life until a job is taken up again
 
 # The house
 
@@ -99,6 +101,7 @@ if DATABASE_URL.startswith("sqlite"):
         "default": {
             "ENGINE": "config.sqlite",
             "NAME": _path.absolute(),
+            "CONN_MAX_AGE": 600,  # opening the file and its pragmas cost ten times what a query does
             # IMMEDIATE: a transaction that will write takes its place at once, instead of failing half-way with
             # "database is locked". FULL: an acknowledged judgement survives a power cut.
             "OPTIONS": {

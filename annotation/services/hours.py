@@ -132,9 +132,12 @@ def paid_seconds(campaign: Campaign, *, expert_id: int) -> float:
 def record(campaign: Campaign, user: User, *, kind: str, seconds: float, client_key: UUID) -> TimeEntry:
     """A line of today for guidelines, practice or discussion, at most its cap. Sent again, it counts once."""
     if kind not in LINE_CAP:
-        raise ProtocolError(f"“{kind}” is not a kind of time; the kinds are {', '.join(LINE_CAP)}.")
+        raise ProtocolError(
+            _("“%(kind)s” is not a kind of time; the kinds are %(kinds)s.")
+            % {"kind": kind, "kinds": ", ".join(LINE_CAP)}
+        )
     if not 0 <= seconds < float("inf"):
-        raise ProtocolError("Give the time in seconds, 0 or more.")
+        raise ProtocolError(_("Give the time in seconds, 0 or more."))
     line = TimeEntry(
         campaign=campaign,
         user=user,
@@ -189,7 +192,7 @@ def _stored(line: TimeEntry) -> TimeEntry | None:
     """The line that came under this key before, if it is the same line; the day is when it came first."""
     found = TimeEntry.objects.filter(user=line.user, client_key=line.client_key).first()
     if found and _content(found) != _content(line):
-        raise KeyReused("This client key was used for another line; use a new key for a new line.")
+        raise KeyReused(_("This client key was used for another line; use a new key for a new line."))
     return found
 
 

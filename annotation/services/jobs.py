@@ -8,7 +8,6 @@ chance, and however often: the claim decides, and results are stored once.
 import hashlib
 import json
 import logging
-import os
 import re
 import traceback
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
@@ -29,7 +29,7 @@ from annotation.services.errors import Refused
 
 log = logging.getLogger("assay.jobs")
 
-LEASE = timedelta(seconds=float(os.environ.get("ASSAY_JOB_LEASE") or 60))
+LEASE = timedelta(seconds=settings.JOB_LEASE)
 ATTEMPTS = 3
 GRACE = timedelta(seconds=5)  # after this a job that nobody has taken is announced again
 ALIVE = timedelta(seconds=20)  # a worker beats every few seconds

@@ -13,6 +13,7 @@ from annotation.protocol.compound import WRONG_REASONS
 from annotation.protocol.definition import Choice
 from annotation.protocol.triple import GENERAL_RELATIONS, RELATION_NAMES, ZERO_DETAILS
 from annotation.services.answers import NOTE_LIMIT
+from annotation.services.hours import REST_HINT, REST_MINUTES
 from annotation.services.seat import POSTPONED_LIMIT, postponed_positions
 from annotation.templatetags.seat import connector_text, in_language, unlike
 
@@ -54,6 +55,7 @@ def page_data(
             "noteLimit": NOTE_LIMIT,
             "postponedLimit": POSTPONED_LIMIT,
             "guard": GUARD,
+            "restMinutes": REST_MINUTES,
             "held": HELD[campaign.protocol],
         },
         "answers": {answer.key: in_language(answer.words) for answer in protocol.scale},
@@ -156,7 +158,7 @@ WORDS: dict[str, str | Promise] = {
     "unreachable": _("The server cannot be reached. Go on: your answers are kept and sent later."),
     "serverTrouble": _("The server has trouble ({status}). Go on: your answers are kept and sent again."),
     "memoryOnly": _("This browser cannot keep answers over a restart: do not close it while answers wait."),
-    "rest": _("You have judged for 50 minutes. A short rest keeps judgements steady."),
+    "rest": REST_HINT,
     "dismiss": _("Dismiss"),
     "noMore": _("No unit is left in this browser; waiting for the network."),
     "leaving": _(

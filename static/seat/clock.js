@@ -1,8 +1,10 @@
 // Time at one unit, three ways: on the wall, while the page could be seen, and while somebody was there
 // (something was pressed, moved or scrolled within the last half minute). Only sums are kept.
 
+import { seat } from "./page.js";
+
 const AWAY = 30_000;
-const REST = 50 * 60_000;
+const REST = seat.settings.restMinutes * 60_000;
 
 let lastSign = performance.now();
 let running = null;

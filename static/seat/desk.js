@@ -224,6 +224,10 @@ export function later(event) {
 
 /** Open an older answer to look at it or to correct it. */
 export function correct(screen, event) {
+  if (!view.hasDesk()) {
+    location.assign(`${seat.urls.judge}?position=${screen.position}`); // a page opened with nothing left on it
+    return;
+  }
   if (current && !current.correcting) resume = current;
   show({ sheet: openSheet(screen), clock: clock.startClock(), correcting: true }, event);
 }

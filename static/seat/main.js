@@ -89,6 +89,10 @@ onJump(desk.correct);
 window.addEventListener("online", () => void sender.retryNow());
 window.addEventListener("popstate", (event) => void desk.goTo(positionOf(event)));
 window.addEventListener("pagehide", () => void sender.parting(entries));
+// Only where the browser keeps nothing would leaving lose an answer.
+window.addEventListener("beforeunload", (event) => {
+  if (!outbox.isDurable() && entries.length + outbox.underWay()) event.preventDefault();
+});
 // A page taken out of the browser's cache shows what was true then: ask anew.
 window.addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();

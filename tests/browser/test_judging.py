@@ -358,3 +358,83 @@ def test_it_lets_single_keys_be_switched_off(context: BrowserContext, seat_of: S
     press(page, "Enter")
     all_saved(page)
     assert seat.answers() == ["1", ""]
+
+
+def test_it_asks_for_the_cause_where_the_question_mark_is_clicked(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("compound", units=1)
+    page = open_seat(context, seat)
+
+    page.locator(".context").nth(1).locator(".verdict.cannot").click()
+    press(page, "Escape")
+    assert page.locator(".context[data-answer=cannot_judge]").count() == 0
+    page.locator(".context").nth(1).locator(".verdict.cannot").click()
+    press(page, "1", "a")
+    page.locator("#save").click()
+    all_saved(page)
+
+    assert seat.answers() == ["1", "source_broken", "1", "1", "1"]
+
+
+def test_it_asks_why_a_row_is_wrong_where_the_campaign_does(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("compound", units=1, reasons="required")
+    page = open_seat(context, seat)
+
+    press(page, "1", "a", "Enter")
+    expect(page.locator("#cue")).to_contain_text("Say why row 1 is wrong")
+    assert seat.annotations() == 0
+    press(page, "t", "Enter")
+    all_saved(page)
+
+    assert Annotation.objects.get(label="0").reasons == ["mistranslated"]
+
+
+def test_it_looks_back_from_a_page_with_nothing_left(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=1)
+    page = open_seat(context, seat)
+    press(page, "1")
+    all_saved(page)
+    page.goto(seat.url())
+    alive(page)
+    expect(page.locator("#nothing-left")).to_be_visible()
+
+    press(page, "u")
+    page.wait_for_url("**position=1")
+    alive(page)
+
+    expect(page.locator("#correction")).to_be_visible()
+
+
+def test_it_takes_another_key_for_an_action(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=1)
+    page = open_seat(context, seat)
+    press(page, "?")
+    page.locator("[data-key=unsure] button").click()
+    press(page, "j", "Escape", "f", "j")
+
+    expect(page.locator(".mark.unsure")).to_have_count(1)
+    expect(page.locator("[data-action=unsure] kbd")).to_have_text("j")
+    page.reload()
+    alive(page)
+    expect(page.locator("[data-action=unsure] kbd")).to_have_text("j")
+
+
+def test_it_shows_hidden_characters_on_demand_and_copies_the_text_as_it_is(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("triple", units=1)
+    text = "PersonX eat\u200b a\u00a0𠮷 e\u0301clair"
+    for row in Assignment.objects.all():
+        row.item.head = text
+        row.item.save()
+    page = open_seat(context, seat)
+    head = page.locator("[data-slot=head]")
+    assert head.evaluate("node => node.textContent") == text
+    assert page.locator(".hidden-character").count() == 0
+
+    press(page, "w")
+
+    codes = page.locator(".hidden-character").evaluate_all("nodes => nodes.map(node => node.dataset.code)")
+    assert codes == ["U+200B", "U+00A0"]
+    assert head.evaluate("node => node.textContent") == text

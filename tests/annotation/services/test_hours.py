@@ -38,9 +38,7 @@ def saved_at(key: UUID, moment: datetime) -> None:
 
 def add(cast: Cast, *, minutes: float, day: date | None = None, reason: str = "on paper") -> TimeEntry:
     day = day or timezone.localdate()
-    return correct(
-        cast.campaign, cast.ada, seconds=minutes * 60, day=day, reason=reason, client_key=uuid4()
-    )
+    return correct(cast.campaign, cast.ada, seconds=minutes * 60, day=day, reason=reason, client_key=uuid4())
 
 
 class TestStatement:

@@ -1,0 +1,267 @@
+"""What each command says to people and to programs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from annotation.models import AuditEntry, Campaign, Guideline, Membership, Round, User
+from annotation.services.campaigns import create_campaign
+from annotation.services.errors import Refused
+from tests.factories import make_user
+from tests.material import as_csv, compounds, new_campaign, run, run_json, triples, write_csv
+from tests.shared import shared
+
+pytestmark = pytest.mark.django_db
+
+# design.md: the document of import_items.
+IMPORT_KEYS = {
+    "file", "format", "encoding", "sheet", "columns", "unknown_columns", "rows", "added", "unchanged", "conflicts",
+    "errors", "warnings",
+}  # fmt: skip
+
+
+# create_campaign
+
+
+def test_it_opens_a_campaign_with_its_round_and_guidelines() -> None:
+    document = run_json("create_campaign", "ckbp-2", "--protocol", "triple", "--title", " CKBP 二 ")
+    assert (document["campaign"], document["protocol"], document["annotators_per_item"]) == (
+        "ckbp-2",
+        "triple",
+        2,
+    )
+    campaign = Campaign.objects.get()
+    assert campaign.title == "CKBP 二"
+    round_ = Round.objects.get()
+    assert (round_.kind, round_.k, round_.state) == ("main", 2, "open")
+    guideline = Guideline.objects.get()
+    assert guideline.version == 1
+    assert "PersonX" in guideline.text_en or guideline.text_en
+    assert any("\u4e00" <= character <= "\u9fff" for character in guideline.text_zh)
+    assert AuditEntry.objects.get(action="campaign created").detail["k"] == 2
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options", "k"),
+    [("compound", [], 1), ("triple", [], 2), ("compound", ["--annotators-per-item", "3"], 3)],
+)
+def test_it_takes_the_number_of_experts_from_the_protocol(protocol: str, options: list[str], k: int) -> None:
+    assert run_json("create_campaign", "x", "--protocol", protocol, *options)["annotators_per_item"] == k
+    assert run("create_campaign", "y", "--protocol", protocol).out.startswith("Campaign y: ")
+
+
+@pytest.mark.parametrize("slug", ["NP", "np_1", "a", "x" * 80, "v2-NP_3"])
+def test_it_takes_any_plain_address(slug: str) -> None:
+    assert run_json("create_campaign", slug, "--protocol", "compound")["campaign"] == slug
+
+
+@pytest.mark.parametrize(
+    ("slug", "options", "sentence"),
+    [
+        ("a b", [], "cannot be an address"),
+        ("二", [], "cannot be an address"),
+        ("../x", [], "cannot be an address"),
+        ("", [], "cannot be an address"),
+        ("x" * 81, [], "at most 80"),
+        ("x", ["--annotators-per-item", "0"], "1 to 100 experts"),
+        ("x", ["--annotators-per-item", "40000"], "1 to 100 experts"),
+        ("x", ["--seed", "-1"], "A seed is a whole number"),
+        ("x", ["--seed", str(2**31)], "A seed is a whole number"),
+        ("x", ["--title", "t" * 201], "at most 200 characters"),
+        ("x", ["--manager", "nobody"], "There is no account “nobody”"),
+    ],
+)
+def test_it_refuses_what_no_campaign_can_be(slug: str, options: list[str], sentence: str) -> None:
+    ran = run("create_campaign", slug, "--protocol", "triple", *options, "--json")
+    assert ran.code == 1
+    assert sentence in ran.document["errors"][0]["message"]
+    assert sentence in ran.err
+    assert not Campaign.objects.exists()
+
+
+def test_it_refuses_an_address_that_is_taken() -> None:
+    new_campaign(slug="main")
+    ran = run("create_campaign", "main", "--protocol", "triple", "--json")
+    assert ran.code == 1
+    assert "There is a campaign at “main” already" in ran.document["errors"][0]["message"]
+    assert Campaign.objects.count() == 1
+
+
+def test_it_makes_its_managers_members() -> None:
+    make_user("Mei")
+    run_json("create_campaign", "x", "--protocol", "triple", "--manager", "ＭＥＩ")
+    assert Membership.objects.get().role == "manager"
+    with pytest.raises(Refused):
+        create_campaign(slug="x", protocol="triple", by=User.objects.get())
+
+
+# import_items
+
+
+def test_it_writes_the_document_of_the_contract(tmp_path: Path) -> None:
+    new_campaign("compound", slug="main")
+    path = write_csv(tmp_path / "items.csv", compounds(1, remark="x"))
+    document = run_json("import_items", "main", path, "--system", "base")
+    assert set(document) >= IMPORT_KEYS
+    assert (document["file"], document["format"], document["sheet"]) == ("items.csv", "csv", None)
+    assert document["encoding"].lower().startswith("utf-8")
+    assert document["columns"]["item_id"] == "item_id"
+    assert document["unknown_columns"] == ["remark"]
+    assert (document["rows"], document["added"], document["unchanged"]) == (5, 5, 0)
+    assert (document["conflicts"], document["errors"], document["warnings"]) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("empty.csv", b"", "The file is empty"),
+        ("header.csv", b"head,relation,tail\n", "no data rows"),
+        ("twice.csv", b"head,HEAD,relation,tail\na,b,xWant,c\n", "twice"),
+        ("lacking.csv", b"head,tail\na,b\n", "lacks the column"),
+        ("broken.xlsx", b"PK\x03\x04 nonsense", "workbook"),
+        ("text.xlsx", b"head,relation,tail\na,xWant,b\n", "it is no workbook"),
+    ],
+)
+def test_it_says_why_a_file_cannot_be_read_at_all(
+    name: str, content: bytes, sentence: str, tmp_path: Path
+) -> None:
+    new_campaign(slug="main")
+    (tmp_path / name).write_bytes(content)
+    for command in (["import_items", "main"], ["import_annotations", "main"]):
+        ran = run(*command, tmp_path / name, "--json")
+        assert ran.code == 1
+        (error,) = ran.document["errors"]
+        assert set(error) == {"line", "column", "message"}
+        if command[0] == "import_items":
+            assert sentence in error["message"]
+            assert set(ran.document) >= IMPORT_KEYS
+            assert sentence in ran.err
+
+
+def test_it_says_that_a_file_is_not_there(tmp_path: Path) -> None:
+    new_campaign(slug="main")
+    ran = run("import_items", "main", tmp_path / "none.csv", "--json")
+    assert ran.code == 1
+    assert "cannot be opened" in ran.document["errors"][0]["message"]
+
+
+def test_it_shows_what_would_happen_and_stores_nothing(tmp_path: Path) -> None:
+    campaign = new_campaign(slug="main")
+    path = write_csv(tmp_path / "items.csv", triples(3))
+    document = run_json("import_items", "main", path, "--dry-run")
+    assert (document["added"], document["stored"]) == (3, False)
+    assert not campaign.items.exists()
+    assert "3 new" in run("import_items", "main", path, "--dry-run").out
+    rows = triples(3)
+    rows[1]["relation"] = "xWish"
+    ran = run("import_items", "main", write_csv(path, rows), "--dry-run", "--json")
+    assert ran.code == 1
+    assert ran.document["errors"][0]["line"] == 3
+    run_json("import_items", "main", write_csv(path, triples(3)))
+    rows = triples(3)
+    rows[1]["tail"] = "PersonX burns it"
+    ran = run("import_items", "main", write_csv(path, rows), "--dry-run", "--json")
+    assert ran.code == 1
+    assert len(ran.document["conflicts"]) == 1
+
+
+def test_it_tells_people_about_every_bad_row(tmp_path: Path) -> None:
+    new_campaign(slug="main")
+    rows = triples(3, note="x")
+    rows[0]["relation"] = "xWish"
+    rows[2]["tail"] = ""
+    ran = run("import_items", "main", write_csv(tmp_path / "items.csv", rows))
+    assert (ran.code, ran.out) == (1, "")
+    assert "items.csv (csv, utf-8): 3 rows, 0 new" in ran.err
+    assert "Nothing was stored." in ran.err
+    assert "columns not used: note" in ran.err
+    assert "error: line 2, column relation:" in ran.err
+    assert "error: line 4, column tail:" in ran.err
+
+
+def test_it_shows_the_first_fifty_of_many(tmp_path: Path) -> None:
+    new_campaign(slug="main")
+    path = write_csv(tmp_path / "items.csv", triples(120, relation="xWish"))
+    ran = run("import_items", "main", path)
+    assert ran.err.count("error: line") == 50
+    assert "… and 70 more (see --json)" in ran.err
+    assert len(run("import_items", "main", path, "--json").document["errors"]) == 120
+
+
+def test_it_tells_both_texts_of_a_conflict_in_short(tmp_path: Path) -> None:
+    new_campaign(slug="main")
+    path = write_csv(tmp_path / "items.csv", triples(2))
+    run_json("import_items", "main", path)
+    rows = triples(2)
+    rows[0]["tail"] = "长" * 5000
+    ran = run("import_items", "main", write_csv(path, rows))
+    assert ran.code == 1
+    assert "conflict: t1: tail is “PersonX seals it 1” in the campaign, “长长" in ran.err
+    assert len(ran.err) < 1000
+
+
+# For all
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("import_items", "none", "x.csv"),
+        ("import_annotations", "none", "x.csv"),
+        ("assign_parts", "none", "--experts", "a"),
+        ("finalize", "none"),
+        ("report", "none", "--kind", "agreement"),
+        ("export", "none", "--what", "items", "--format", "csv"),
+        ("verify", "none"),
+    ],
+)
+def test_it_names_the_campaigns_there_are(arguments: tuple[str, ...]) -> None:
+    ran = run(*arguments, "--json")
+    assert ran.code == 1
+    assert ran.document["errors"][0]["message"] == "There is no campaign “none”; there are: none yet."
+    new_campaign(slug="main")
+    assert "there are: main." in run(*arguments).err
+
+
+def test_it_imports_every_case_file_twice_with_the_same_outcome() -> None:
+    """Accepted or refused, the same everywhere; a second time nothing is added."""
+    folder = shared("cases")
+    n = 0
+    for path in sorted(folder.glob("c*.*")):
+        header = path.read_bytes()[:2000].decode("utf-8", "replace")
+        protocol = "triple" if "relation" in header else "compound"
+        slug = f"case-{n}"
+        n += 1
+        new_campaign(protocol, slug=slug)
+        first = run("import_items", slug, path, "--json")
+        again = run("import_items", slug, path, "--json")
+        assert first.code == again.code
+        assert first.code in (0, 1)
+        if first.code == 0:
+            assert again.document["added"] == 0
+            assert again.document["unchanged"] == first.document["added"] > 0
+        else:
+            assert first.document["errors"]
+            assert all(error["message"].strip() for error in first.document["errors"])
+    assert n > 25
+
+
+def test_it_prints_one_document_and_nothing_else(tmp_path: Path) -> None:
+    new_campaign(slug="main")
+    path = write_csv(tmp_path / "items.csv", triples(4))
+    options = ("--experts", "ada,bo")
+    for arguments in (
+        ("import_items", "main", path),
+        ("assign_parts", "main", *options, "--preview"),
+        ("assign_parts", "main", *options),
+        ("finalize", "main"),
+        ("report", "main", "--kind", "agreement"),
+        ("verify", "main"),
+        ("export", "main", "--what", "items", "--format", "csv", "-o", tmp_path / "out.csv"),
+    ):
+        ran = run(*arguments, "--json")
+        assert ran.code == 0
+        assert isinstance(json.loads(ran.out), dict)
+        assert ran.err == ""
+    assert as_csv(triples(1)).startswith("triple_id")
