@@ -20,4 +20,4 @@ check:
 
 bench:
 	@scripts/venv.sh requirements-dev.lock
-	@exec .venv/bin/python -m benchmarks
+	@scripts/bench.sh
