@@ -16,7 +16,9 @@ class FinalLabel(models.Model):
     rule_version = models.CharField(max_length=20)
     version = models.PositiveIntegerField()  # the campaign's label version in which this row last changed
     inputs = models.JSONField()  # the effective scores in slot order, null for cannot judge
-    revisions = models.PositiveIntegerField()  # sum over the answers read: another sum now means a stale label
+    revisions = (
+        models.PositiveIntegerField()
+    )  # sum over the answers read: another sum now means a stale label
     computed_at = models.DateTimeField()
 
     class Meta:

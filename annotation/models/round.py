@@ -62,7 +62,9 @@ class Part(models.Model):
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="parts")
     design = models.ForeignKey(Design, on_delete=models.CASCADE, related_name="parts")
     index = models.PositiveIntegerField()
-    units: "models.ManyToManyField[Unit, PartUnit]" = models.ManyToManyField(Unit, through="PartUnit", related_name="+")
+    units: "models.ManyToManyField[Unit, PartUnit]" = models.ManyToManyField(
+        Unit, through="PartUnit", related_name="+"
+    )
 
     class Meta:
         ordering = ["index"]

@@ -34,7 +34,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField(_("email"), blank=True)
     is_active = models.BooleanField(_("active"), default=True)
     is_staff = models.BooleanField(_("may open the admin"), default=False)
-    notice_read_at = models.DateTimeField(null=True, editable=False)  # of what is recorded, by whom seen, how long
+    notice_read_at = models.DateTimeField(
+        null=True, editable=False
+    )  # of what is recorded, by whom seen, how long
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = UserManager()

@@ -63,7 +63,11 @@ def read(sheet: Sheet, *, slug: str, expert: int) -> Place:
             statement = READ.format(slug="%s", expert="%s", ids=f"IN ({places})")
             cursor.execute(statement, [slug, expert, *ids, expert])
         rows = cursor.fetchall()
-    if len(rows) != len(ids) or len({row[:7] for row in rows}) != 1 or {row[7] for row in rows} != {sheet.unit}:
+    if (
+        len(rows) != len(ids)
+        or len({row[:7] for row in rows}) != 1
+        or {row[7] for row in rows} != {sheet.unit}
+    ):
         raise NotFound
     return Place(*rows[0][:7])
 

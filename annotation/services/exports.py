@@ -131,7 +131,17 @@ def triple_items(campaign: Campaign) -> Table:
     query = (
         Item.objects.active()
         .filter(campaign=campaign)
-        .values("position", "given_key", "key", "head", "relation", "tail", "item_class", "split", "imported_label")
+        .values(
+            "position",
+            "given_key",
+            "key",
+            "head",
+            "relation",
+            "tail",
+            "item_class",
+            "split",
+            "imported_label",
+        )
     )
 
     def cells(row: dict[str, Any]) -> Cells:
@@ -264,7 +274,9 @@ def annotations(campaign: Campaign, *, names: Names, history: bool = False) -> T
         assignment__withdrawn_at__isnull=True,
         assignment__item__retired_at__isnull=True,
     )
-    query = Annotation.objects.filter(assignment__round__campaign=campaign).filter(Q() if history else current)
+    query = Annotation.objects.filter(assignment__round__campaign=campaign).filter(
+        Q() if history else current
+    )
     of_item = _item_cells(campaign, _systems_by_item(campaign))
 
     def cells(row: dict[str, Any]) -> Cells:

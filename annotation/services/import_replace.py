@@ -147,5 +147,7 @@ def _ask_again(old: Item, new: Item) -> None:
             position=last + 1,
             queue=end_of_part + 1,
         )
-        HandIn.objects.filter(part=answered.part, expert=answered.expert).delete()  # there is work in it again
+        HandIn.objects.filter(
+            part=answered.part, expert=answered.expert
+        ).delete()  # there is work in it again
     current.filter(item=old).update(withdrawn_at=old.retired_at)

@@ -207,9 +207,7 @@ def _publish(batch: ImportBatch, report: Report, replacing: Sequence[Row], *, by
         ImportBatch.objects.filter(pk=batch.pk).delete()
         return report
     ImportBatch.objects.filter(pk=batch.pk).update(report=stored)
-    audit(
-        batch.campaign, by, "items imported", {"file": batch.file_name, "sha256": batch.sha256, **stored}
-    )
+    audit(batch.campaign, by, "items imported", {"file": batch.file_name, "sha256": batch.sha256, **stored})
     return report
 
 
@@ -222,7 +220,10 @@ def _with_replaced_texts(batch: ImportBatch, report: Report, rows: Sequence[Row]
     late = compare(batch.campaign, rows).new
     store_rows(batch, late, progress=lambda done, total: None)
     return replace(
-        report, replaced=replaced, added=report.added + len(late), items=Item.objects.filter(batch=batch).count()
+        report,
+        replaced=replaced,
+        added=report.added + len(late),
+        items=Item.objects.filter(batch=batch).count(),
     )
 
 

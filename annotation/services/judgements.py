@@ -155,7 +155,17 @@ class _Index:
         self.outputs: dict[int, set[tuple[str, str]]] = defaultdict(set)
         seen: dict[str, int] = defaultdict(int)
         contexts: set[int] = set()
-        fields = ("pk", "position", "unit", "key_folded", "given_key", "head", "relation", "tail", "unit__compound")
+        fields = (
+            "pk",
+            "position",
+            "unit",
+            "key_folded",
+            "given_key",
+            "head",
+            "relation",
+            "tail",
+            "unit__compound",
+        )
         for row in (
             Item.objects.active()
             .filter(campaign=campaign)

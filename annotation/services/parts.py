@@ -135,7 +135,9 @@ def assign_parts(
                     "them. Look at the new plan and confirm it again."
                 )
             if any(part.unit_keys for part in planned.parts):
-                people = dict(zip(planned.loads, find_or_create_experts(list(planned.loads), by), strict=True))
+                people = dict(
+                    zip(planned.loads, find_or_create_experts(list(planned.loads), by), strict=True)
+                )
                 for person in people.values():
                     add_member(campaign, person, Membership.Role.EXPERT, by=by)
                 _store(round_, planned, people=people, by=by)

@@ -31,7 +31,9 @@ AGREEMENT = Kind(
     _("How far the experts agree, judging on their own: in all, by pair, by part."),
 )
 BLEU = Kind(
-    "bleu", _("Character BLEU"), _("How close a system's translations are to the references, character by character.")
+    "bleu",
+    _("Character BLEU"),
+    _("How close a system's translations are to the references, character by character."),
 )
 STATISTICS = Kind(
     "statistics",

@@ -67,7 +67,9 @@ export const underWay = () => adding;
 export async function add(entry) {
   adding += 1;
   tell({ kind: "adding", entry });
-  const seq = await inStore("outbox", "readwrite", (store) => store.add(entry)).catch(() => undefined);
+  const seq = await inStore("outbox", "readwrite", (store) => store.add(entry)).catch(() => {
+    durable = false; // a full disk: kept in memory, and leaving the page asks first
+  });
   adding -= 1;
   entry.seq = seq ?? serial++;
   if (seq === undefined) memory.set(entry.seq, entry);
