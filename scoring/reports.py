@@ -15,11 +15,15 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Table:
-    """One table as text; the first column names the row, the others hold figures."""
+    """One table as text; the first column names the row, the others hold figures.
+
+    `notes` say why there is a dash in place of a figure.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
 
 
 def percent(value: float | None) -> str:
@@ -45,24 +49,34 @@ def tables(kind: str, document: Document) -> list[Table]:
     return _TABLES[kind](document)
 
 
+def _why(figures: Iterable[Document]) -> list[str]:
+    """The reasons of the figures that are undefined, each once."""
+    return list(dict.fromkeys(figure["reason"] for figure in figures if figure.get("reason")))
+
+
 def _error_rates(document: Document) -> list[Table]:
     columns = (
         "group", "instances", "wrong", "instance %", "instance 95 % interval", "compounds", "with an error",
         "aggregate %", "aggregate 95 % interval", "undecided", "all contexts wrong %",
     )  # fmt: skip
-    overall = [_rates_row("all", document)]
-    by = [
-        Table(name.replace("_", " "), columns, [_rates_row(value, rates) for value, rates in rows.items()])
-        for name, rows in document["by"].items()
-        if rows
-    ]
+
+    def table(title: str, rows: Mapping[str, Document]) -> Table:
+        figures = (rates[name] for rates in rows.values() for name in _RATES)
+        return Table(
+            title, columns, [_rates_row(value, rates) for value, rates in rows.items()], _why(figures)
+        )
+
+    by = [table(name.replace("_", " "), rows) for name, rows in document["by"].items() if rows]
     histogram = document["wrong_contexts_histogram"]
     counts = Table(
         "Wrong contexts per compound",
         ["wrong contexts", "compounds"],
         [[str(wrong), str(count)] for wrong, count in enumerate(histogram)],
     )
-    return [Table("Error rates", columns, overall), *by, counts]
+    return [table("Error rates", {"all": document}), *by, counts]
+
+
+_RATES = ("instance", "aggregate", "all_contexts_wrong")
 
 
 def _rates_row(name: str, rates: Document) -> list[str]:
@@ -120,10 +134,18 @@ def _agreement(document: Document) -> list[Table]:
         for name, mean in document["mean_over_pairs"].items()
     ]
     labels = [[label, str(count)] for label, count in document["distribution"].items()]
+    of_pairs = (pair["coefficients"][name] for pair in document["pairs"] for name in kappas)
     return [
         Table("Agreement", columns, overall),
-        Table("Pairs of experts", ["pair", "n", *(COEFFICIENTS[name] for name in kappas)], pairs),
-        Table("Means over pairs", ["coefficient", "value", "pairs"], means),
+        Table(
+            "Pairs of experts", ["pair", "n", *(COEFFICIENTS[name] for name in kappas)], pairs, _why(of_pairs)
+        ),
+        Table(
+            "Means over pairs",
+            ["coefficient", "value", "pairs"],
+            means,
+            _why(document["mean_over_pairs"].values()),
+        ),
         Table("How often each label was given", ["label", "judgements"], labels),
         *(_agreement_by(name, groups) for name, groups in document["by"].items()),
     ]
@@ -135,7 +157,9 @@ def _agreement_by(name: str, groups: Mapping[str, Document]) -> Table:
         [value, str(found["n_items"])] + [coefficient(found["coefficients"][one]["value"]) for one in shown]
         for value, found in groups.items()
     ]
-    return Table(f"Agreement by {name}", [name, "items", *(COEFFICIENTS[one] for one in shown)], rows)
+    figures = (found["coefficients"][one] for found in groups.values() for one in shown)
+    columns = [name, "items", *(COEFFICIENTS[one] for one in shown)]
+    return Table(f"Agreement by {name}", columns, rows, _why(figures))
 
 
 def _statistics(document: Document) -> list[Table]:
@@ -149,7 +173,8 @@ def _statistics(document: Document) -> list[Table]:
         ]
         for row in document["rows"]
     ]
-    return [Table("Composition", ["group", "triples", "plausible", "% plausible", "% unseen"], rows)]
+    columns = ["group", "triples", "plausible", "% plausible", "% unseen"]
+    return [Table("Composition", columns, rows, _why(document["rows"]))]
 
 
 def _classification(document: Document) -> list[Table]:
@@ -175,7 +200,7 @@ def _bleu(document: Document) -> list[Table]:
         str(document["left_out"]),
         percent(document["score"]),
     ]
-    return [Table("Character BLEU", ["system", "n", "left out", "BLEU"], [row])]
+    return [Table("Character BLEU", ["system", "n", "left out", "BLEU"], [row], _why([document]))]
 
 
 def _compound_check(document: Document) -> list[Table]:
@@ -188,7 +213,11 @@ def _compound_check(document: Document) -> list[Table]:
         percent(document["aggregate"]["percent"]),
     ]
     columns = ["system", "n", "error precision", "error recall", "instance %", "aggregate %"]
-    return [Table("Automatic compound check (diagnostic)", columns, [row])]
+    reasons = [
+        document[f"{name}_reason"] for name in ("error_precision", "error_recall") if document[name] is None
+    ]
+    notes = [*reasons, *_why(document[name] for name in _RATES[:2])]
+    return [Table("Automatic compound check (diagnostic)", columns, [row], notes)]
 
 
 _TABLES: Mapping[str, Callable[[Document], list[Table]]] = {
@@ -215,7 +244,7 @@ def _markdown_table(table: Table) -> str:
         "|" + "|".join([" --- ", *(" ---: " for _ in table.columns[1:])]) + "|",
     ]
     lines += [_markdown_row(row) for row in table.rows]
-    return f"**{table.title}**\n\n" + "\n".join(lines)
+    return "\n\n".join([f"**{table.title}**", "\n".join(lines), *(f"–: {note}" for note in table.notes)])
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
@@ -248,6 +277,7 @@ def _latex_table(table: Table) -> str:
             *body,
             r"\bottomrule",
             r"\end{tabular}",
+            *(rf"\par\footnotesize --: {_latex(note)}" for note in table.notes),
             r"\end{table}",
         ]
     )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import get_language
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -88,6 +89,7 @@ def answers(request: Request, slug: str, unit: int) -> Response:
         source=Annotation.Source.SEAT if by_session else Annotation.Source.API,
         after=body.after or 0,
         count=body.count,
+        language=get_language() or "",
         admit=(lambda place: caller.admit(place.password))
         if isinstance(caller, SeatCaller)
         else lambda place: True,

@@ -17,9 +17,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotation.models import Annotation, Assignment, HandIn, Round, Surplus
-from annotation.protocol.base import Protocol, get_protocol
+from annotation.models import Annotation, Assignment, Campaign, HandIn, Round, Surplus
+from annotation.protocol.base import Choice, get_protocol
 from annotation.protocol.compound import WRONG_REASONS
+from annotation.protocol.definition import fold_label
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.triple import ZERO_DETAILS
 from annotation.services import answers_sql
@@ -47,10 +48,12 @@ def save_answers(
     source: str = Annotation.Source.SEAT,
     after: int = 0,
     count: int = 0,
+    language: str = "",
     admit: Callable[[Place], bool] = lambda place: True,
 ) -> Judged:
     """Store one screen's answers, or raise and store nothing; then up to `count` screens after a queue number.
 
+    `language` is that of the page, stored with the other conditions under which the answers were given.
     `admit` looks at the account as it stands in the database, for callers that have not (a session whose
     password has changed since is not admitted). Raises NotYours, KeyReused, Stale, and Refused or ProtocolError
     for what is wrong with the answers. Sent again with the same key and body, it returns what was stored first.
@@ -62,8 +65,9 @@ def save_answers(
         raise NotYours(_("There is no such unit among your work.")) from None
     if not (place.is_active and admit(place)):
         raise NotYours(_("There is no such unit among your work."))
-    protocol = get_protocol(place.protocol)
-    sheet = replace(sheet, answers=tuple(checked(answer, protocol=protocol) for answer in sheet.answers))
+    conditions = {"language": language, "reference": place.reference, "display": "alone"} | sheet.conditions
+    answers = tuple(checked(answer, place=place) for answer in sheet.answers)
+    sheet = replace(sheet, answers=answers, conditions=conditions)
     found = _Write(sheet, place, expert_id, source, after, min(count, MAX_SCREENS))
     try:
         saved, rows = found.write(sheet)
@@ -102,41 +106,55 @@ def _check_rows(sheet: Sheet) -> None:
         raise Refused(_("The same row is answered twice; send one answer for each row."))
 
 
-def checked(answer: Answer, *, protocol: Protocol) -> Answer:
-    """The answer with its label as a label code; a ProtocolError for what is no answer of this protocol.
+def checked(answer: Answer, *, place: Place) -> Answer:
+    """The answer with its label as a label code; a ProtocolError for what is no answer of this campaign.
 
     A triple may carry a problem beside its label; everywhere an answer is a label or a cause, one of the two.
     """
+    protocol = get_protocol(place.protocol)
     if bool(answer.label) == bool(answer.cannot_judge):
         raise ProtocolError(_("An answer is a label or “cannot judge” with its cause: one of the two."))
-    causes = {cause.code for cause in protocol.cannot_judge_causes}
-    for cause in (answer.cannot_judge, answer.problem):
-        if cause and cause not in causes:
-            raise ProtocolError(
-                _("“%(cause)s” is not a cause; the causes are %(causes)s.")
-                % {"cause": cause, "causes": ", ".join(sorted(causes))}
-            )
-    _check_why(answer)
-    if len(answer.note) > NOTE_LIMIT:
+    _refuse_unknown({answer.cannot_judge, answer.problem}, protocol.cannot_judge_causes)
+    _refuse_unknown({answer.detail}, ZERO_DETAILS)
+    _refuse_unknown(set(answer.reasons), WRONG_REASONS)
+    _check_note(answer.note)
+    if not answer.label:
+        return answer
+    label = protocol.parse_label(answer.label)
+    lowest = label == protocol.labels[0]
+    detail = answer.detail or (_detail_of(answer.label) if place.zero_detail else "")
+    if place.protocol == Campaign.Protocol.TRIPLE:
+        if lowest and place.zero_detail and not detail:
+            raise ProtocolError(_("Say which it is: rarely, never, ambiguous or invalid."))
+        return replace(answer, label=label, detail=detail if lowest else "")
+    if lowest and place.reasons == Campaign.Reasons.REQUIRED and not answer.reasons:
+        raise ProtocolError(_("Say why the compound is wrong: this campaign asks for at least one reason."))
+    return replace(answer, label=label)
+
+
+def _refuse_unknown(codes: set[str], choices: Sequence[Choice]) -> None:
+    known = {choice.code for choice in choices}
+    for code in codes - known - {""}:
+        raise ProtocolError(
+            _("“%(code)s” is not one of the choices, which are %(choices)s.")
+            % {"code": code, "choices": ", ".join(sorted(known))}
+        )
+
+
+def _detail_of(label: str) -> str:
+    """A third answer that was named by its detail: never, ambiguous …"""
+    folded = fold_label(label)
+    return folded if folded in {choice.code for choice in ZERO_DETAILS} else ""
+
+
+def _check_note(note: str) -> None:
+    if len(note) > NOTE_LIMIT:
         raise ProtocolError(
             _("A note holds at most %(limit)d characters; this one has %(length)d.")
-            % {"limit": NOTE_LIMIT, "length": len(answer.note)}
+            % {"limit": NOTE_LIMIT, "length": len(note)}
         )
-    if "\0" in answer.note:
+    if "\0" in note:
         raise ProtocolError(_("The note holds U+0000, which cannot be stored."))
-    return replace(answer, label=protocol.parse_label(answer.label)) if answer.label else answer
-
-
-def _check_why(answer: Answer) -> None:
-    """What is said beside an answer comes from the lists that the page shows."""
-    for given, known in (
-        ([answer.detail] if answer.detail else [], ZERO_DETAILS),
-        (answer.reasons, WRONG_REASONS),
-    ):
-        codes = [choice.code for choice in known]
-        for code in given:
-            if code not in codes:
-                raise ProtocolError(f"“{code}” is not a reason; the reasons are {', '.join(codes)}.")
 
 
 def _explain(attempt: _Write) -> tuple[list[Saved], list[answers_sql.Row]]:

@@ -33,6 +33,8 @@ class Place:
     campaign: int
     protocol: str
     reference: str
+    reasons: str
+    zero_detail: bool
     round: int
     guideline: int
 
@@ -42,7 +44,8 @@ class NotFound(Exception):
 
 
 READ = """
-SELECT u.password, u.is_active, c.id, c.protocol, c.reference, a.round_id, r.guideline_id, a.unit_id
+SELECT u.password, u.is_active, c.id, c.protocol, c.reference, c.reasons, c.zero_detail, a.round_id,
+       r.guideline_id, a.unit_id
 FROM annotation_user u
 JOIN annotation_membership m ON m.user_id = u.id AND m.role = 'expert'
 JOIN annotation_campaign c ON c.id = m.campaign_id AND c.slug = {slug}
@@ -65,11 +68,11 @@ def read(sheet: Sheet, *, slug: str, expert: int) -> Place:
         rows = cursor.fetchall()
     if (
         len(rows) != len(ids)
-        or len({row[:7] for row in rows}) != 1
-        or {row[7] for row in rows} != {sheet.unit}
+        or len({row[:9] for row in rows}) != 1
+        or {row[9] for row in rows} != {sheet.unit}
     ):
         raise NotFound
-    return Place(*rows[0][:7])
+    return Place(*rows[0][:9])
 
 
 # The screens that come next. The inner query walks the index of open rows in the order of the queue and stops

@@ -238,9 +238,8 @@ def _people(campaign: Campaign, judged: Iterable[Judged], *, by: User | None) ->
     for one in judged:
         if one.annotator in people:
             continue
+        _check_name(one.annotator)
         user = User.objects.filter(username_folded=one.annotator).first()
-        if len(one.annotator) > NAME_LENGTH:
-            raise Refused(f"The name “{one.annotator[:40]}…” is longer than {NAME_LENGTH} characters.")
         if user is None:
             user = User.objects.create_user(one.rows[0].annotator.strip(), is_active=False)
         people[one.annotator] = user
@@ -250,6 +249,13 @@ def _people(campaign: Campaign, judged: Iterable[Judged], *, by: User | None) ->
             user.is_active = True  # for the moment of joining only: a closed account is refused
             add_member(campaign, user, Membership.Role.EXPERT, by=by)
     return people
+
+
+def _check_name(folded: str) -> None:
+    if not folded:
+        raise Refused("The annotator's name is empty; say whose judgements these are.")
+    if len(folded) > NAME_LENGTH:
+        raise Refused(f"The name “{folded[:40]}…” is longer than {NAME_LENGTH} characters.")
 
 
 @dataclass

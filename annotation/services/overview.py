@@ -159,6 +159,11 @@ class Overview:
         return [expert for expert in self.experts if expert.uninvited]
 
     @property
+    def uncomputed(self) -> int:
+        """Items on which the label rule was not run yet: new since, or restored."""
+        return self.items.active - self.labels.final - sum(self.labels.without.values())
+
+    @property
     def as_planned(self) -> bool:
         return all(expert.as_planned for expert in self.experts)
 
@@ -175,7 +180,7 @@ class Overview:
             "assign": bool(self.items.unassigned),
             "invite": bool(self.uninvited),
             "judge": self.judging,
-            "finalize": not (self.labels.final or self.labels.without) or bool(self.labels.stale),
+            "finalize": bool(self.uncomputed or self.labels.stale),
         }
         return next((stage for stage, is_open in open_stages.items() if is_open), "report")
 

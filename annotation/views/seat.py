@@ -8,6 +8,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -131,7 +132,13 @@ def _save(request: PersonRequest, campaign: Campaign, *, position: int | None) -
             rows = [row["assignment"] for row in screen["rows"]]
             postpone(campaign, expert_id=expert.pk, unit_id=screen["id"], assignments=rows)
         elif sheet := form.sheet():
-            save_answers(sheet, slug=campaign.slug, expert_id=expert.pk, source=Annotation.Source.FORM)
+            save_answers(
+                sheet,
+                slug=campaign.slug,
+                expert_id=expert.pk,
+                source=Annotation.Source.FORM,
+                language=get_language() or "",
+            )
         if request.POST.get("action") != "later":
             form.refuse_blanks()
     except Blank as blank:

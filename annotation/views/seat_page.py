@@ -93,6 +93,7 @@ def _urls(slug: str) -> dict[str, str]:
         "screen": reverse("api_screen", args=[slug, 0]),
         "answers": reverse("api_answers", args=[slug, 0]),
         "later": reverse("api_later", args=[slug, 0]),
+        "time": reverse("api_time", args=[slug]),
     }
 
 

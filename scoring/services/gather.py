@@ -59,6 +59,8 @@ def labels_of(campaign: Campaign, source: str | None = None) -> Labels:
     rule is run over the answers as they stand, and nothing is stored.
     """
     finalised = campaign.label_version > 0
+    if source == "imported" and campaign.protocol == Campaign.Protocol.COMPOUND:
+        raise Refused("Compounds carry no labels of their own; imported verdicts count as experts' answers.")
     if source == "imported" or (
         source is None and not finalised and campaign.protocol == Campaign.Protocol.TRIPLE
     ):

@@ -1,17 +1,41 @@
 // Windows over the page. Esc closes each; the key that opened one closes it again; the unit stays where it is.
 
+import { call } from "./api.js";
+import * as clock from "./clock.js";
 import { keyOf } from "./keys.js";
-import { byId, say, seat } from "./page.js";
+import { byId, say, seat, uuid } from "./page.js";
 
 export const openDialog = () => document.querySelector("dialog[open]");
 
 export function show(id) {
   const dialog = byId(id);
-  if (dialog && !dialog.open) dialog.showModal();
+  if (dialog && !dialog.open) {
+    if (id === "guidelines-dialog") startReading();
+    dialog.showModal();
+  }
   return dialog;
 }
 
 const CLOSED_BY = { "guidelines-dialog": "guidelines", "define-dialog": "define", "keys-dialog": "help" };
+
+// Reading the guidelines is paid as a line of its own: the unit's clock stands still meanwhile.
+const GLANCE = 5; // seconds: less is not reading
+
+let since = 0;
+let unit = null;
+
+function startReading() {
+  since = performance.now();
+  unit = clock.stop();
+}
+
+byId("guidelines-dialog")?.addEventListener("close", () => {
+  if (unit) clock.run(unit);
+  const seconds = Math.round(performance.now() - since) / 1000;
+  if (seconds < GLANCE) return;
+  const line = { kind: "guideline", seconds, client_key: uuid() };
+  call("POST", seat.urls.time, line, { keepalive: true }); // what does not arrive can be corrected by hand
+});
 
 /** Keys while a window is open. */
 export function onKey(event, dialog) {

@@ -438,3 +438,17 @@ def test_it_shows_hidden_characters_on_demand_and_copies_the_text_as_it_is(
     codes = page.locator(".hidden-character").evaluate_all("nodes => nodes.map(node => node.dataset.code)")
     assert codes == ["U+200B", "U+00A0"]
     assert head.evaluate("node => node.textContent") == text
+
+
+def test_it_counts_a_note_in_code_points(context: BrowserContext, seat_of: SeatOf) -> None:
+    """c52: five hundred rare characters are five hundred, and the next one is too many."""
+    seat = seat_of("triple", units=1)
+    page = open_seat(context, seat)
+
+    press(page, "n")
+    page.fill("#note-text", "𠮷" * 501)
+    expect(page.locator("#note-count")).to_have_text("500 of 500 characters")
+    press(page, "Escape", "1")
+    all_saved(page)
+
+    assert Annotation.objects.get().note == "𠮷" * 500

@@ -261,6 +261,13 @@ def test_it_says_why_a_figure_is_missing(tmp_path: Path) -> None:
         assert reason in write("agreement", document)
     human = report(empty, "human", Options())
     assert human["rows"][0]["reason"] in as_markdown("human", human)
+    unjudged = new_campaign("compound", slug="unjudged")
+    load_rows(unjudged, compounds(2), tmp_path)
+    rates = report(unjudged, "error-rates", Options())
+    for figure in (rates["instance"], rates["aggregate"], rates["all_contexts_wrong"]):
+        assert figure["percent"] is None
+        assert f"–: {figure['reason']}" in as_markdown("error-rates", rates)
+        assert f"--: {figure['reason']}" in as_latex("error-rates", rates)
 
 
 def test_it_prints_what_the_document_holds(tmp_path: Path) -> None:

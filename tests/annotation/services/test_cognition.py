@@ -188,6 +188,13 @@ def test_it_names_the_annotator_who_is_asked_for(tmp_path: Path) -> None:
     assert User.objects.get().username == "Expert 1"
 
 
+def test_it_refuses_verdicts_of_nobody(tmp_path: Path) -> None:
+    ran = bring(tmp_path, workbook(tmp_path), "--annotator", " ")
+    assert ran.code == 1
+    assert "The annotator's name is empty" in ran.document["errors"][0]["message"]
+    assert counts() == [0, 0, 0, 0, 0, 0]
+
+
 def test_it_refuses_files_of_different_lengths(tmp_path: Path) -> None:
     short = text(tmp_path, "short.txt", TRANSLATIONS[:9])
     ran = bring(tmp_path, short)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, AuditEntry, Campaign, HandIn, Job, Membership, User, Worker
 from annotation.services.access import create_invitation
-from annotation.services.items import withdraw
+from annotation.services.items import restore, withdraw
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
@@ -252,6 +252,23 @@ def test_it_counts_labels_and_what_has_none_by_reason(mei: User, tmp_path: Path)
     assert "No label 1 an expert could not judge it" in page
     assert "No label 1 the answers are split" in page
     assert "2 cannot judge" in page
+
+
+def test_it_asks_to_compute_the_label_of_an_item_that_was_restored(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path, n=3)
+    answer_everything(campaign)
+    hand_in_everything(campaign)
+    item = campaign.items.get(position=2)
+    withdraw(campaign, item.pk, reason="odd", by=mei)
+    finalize(campaign)
+    client = client_of(mei)
+    assert "The final labels are there." in text_of(client.get(HOME))
+
+    restore(campaign, item.pk, by=mei)
+
+    page = text_of(client.get(HOME))
+    assert "Compute the final labels: all answers are there." in page
+    assert "Not computed 1" in page
 
 
 def test_it_lists_failed_jobs_until_they_were_run_again(mei: User, tmp_path: Path) -> None:

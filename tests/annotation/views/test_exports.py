@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
 
 from annotation.models import Campaign, Membership, User
 from annotation.services.labels import finalize
@@ -37,7 +38,7 @@ def judged(mei: User, folder: Path) -> Campaign:
 
 
 def fetch(user: User, name: str) -> tuple[StreamingHttpResponse, bytes]:
-    response = client_of(user).get(EXPORT + name)
+    response: HttpResponseBase = client_of(user).get(EXPORT + name)
     assert response.status_code == 200
     assert isinstance(response, StreamingHttpResponse)
     return response, response.getvalue()

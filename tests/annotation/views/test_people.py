@@ -99,14 +99,12 @@ def test_it_closes_an_account_and_opens_it_again(cast: Cast) -> None:
 
     closed = client.post(address + "close/", follow=True)
     assert "The account of A1 is closed; the work stays." in text_of(closed)
-    cast.ada.refresh_from_db()
-    assert not cast.ada.is_active
+    assert not User.objects.get(pk=cast.ada.pk).is_active
     assert "closed" in text_of(client.get(PEOPLE))
 
     opened = client.post(address + "reopen/", follow=True)
     assert "The account of A1 is open again." in text_of(opened)
-    cast.ada.refresh_from_db()
-    assert cast.ada.is_active
+    assert User.objects.get(pk=cast.ada.pk).is_active
     actions = list(AuditEntry.objects.order_by("id").values_list("action", flat=True))
     assert actions == ["account closed", "account reopened"]
 

@@ -260,6 +260,21 @@ class TestWithoutAScript:
         assert response.headers["Location"].endswith("?position=2")
         assert rows_of(cast.ada)[0].postponed_at is not None
 
+    def test_it_takes_a_note_of_five_hundred_rare_characters_and_keeps_a_longer_one(self) -> None:
+        """c52: counted in code points; what is too long comes back as it was typed."""
+        cast = make_work("triple", units=1)
+        row = rows_of(cast.ada)[0]
+        client = client_of(cast.ada)
+        fields = {f"label_{row.pk}": "often", f"note_{row.pk}": "𠮷" * 501}
+
+        refused = client.post(at("judge/"), filled_in(client, 1, **fields))
+        stored = client.post(at("judge/"), filled_in(client, 1, **fields | {f"note_{row.pk}": "𠮷" * 500}))
+
+        assert refused.status_code == 400
+        assert "𠮷" * 501 in refused.content.decode()
+        assert stored.status_code == 302
+        assert Annotation.objects.get().note == "𠮷" * 500
+
     @pytest.mark.parametrize("broken", ["client_key", "revision"])
     def test_it_refuses_a_form_that_lost_a_field(self, broken: str) -> None:
         cast = make_work("triple", units=1)

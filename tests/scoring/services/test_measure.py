@@ -355,6 +355,13 @@ def test_it_rests_on_final_labels_once_there_are_some(tmp_path: Path) -> None:
     assert plausible("--labels", "imported") == (3, "imported")
 
 
+def test_it_knows_no_imported_labels_of_compounds(tmp_path: Path) -> None:
+    campaign = twenty(tmp_path)
+    ran = run("report", campaign.slug, "--kind", "error-rates", "--labels", "imported", "--json")
+    assert ran.code == 1
+    assert "count as experts' answers" in ran.document["errors"][0]["message"]
+
+
 def test_it_says_how_many_labels_are_stale(tmp_path: Path) -> None:
     campaign = new_campaign()
     load_rows(campaign, triples(3), tmp_path)
