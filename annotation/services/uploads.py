@@ -51,7 +51,6 @@ class Upload:
     options: Mapping[str, Any] = field(default_factory=dict)
     created_at: str
     preview: Mapping[str, Any] | None = None
-    job: int | None = None
     result: Mapping[str, Any] | None = None
 
     @property

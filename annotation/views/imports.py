@@ -105,7 +105,10 @@ def import_preview(request: PersonRequest, member: Membership, token: UUID) -> H
 def _preview_page(
     request: PersonRequest, member: Membership, upload: Upload, *, status: int = 200
 ) -> HttpResponse:
-    job = Job.objects.filter(campaign=member.campaign, pk=upload.job).first() if upload.job else None
+    asked = Job.objects.filter(
+        campaign=member.campaign, kind=import_files.KIND, arguments__upload=upload.token
+    )
+    job = asked.order_by("-id").first()
     found = upload.result or upload.preview or {}
     context = {
         "upload": upload,
@@ -169,7 +172,6 @@ def _ask_worker(
             by=request.user,
         )
         wake(job)
-    uploads.note(upload, job=job.pk)
 
 
 @require_POST
