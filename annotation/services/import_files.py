@@ -231,14 +231,18 @@ def import_work(job: Job, progress: Progress) -> Callable[[], Document]:
     progress(0, (upload.preview or {}).get("rows", 0))
     if job.attempt > 1:
         _give_up_earlier_attempt(job)
-    done = store_upload(
-        job.campaign,
-        upload,
-        on_conflict=job.arguments["on_conflict"],
-        seen=job.arguments["seen"],
-        by=job.created_by,
-        progress=progress,
-    )
+    try:
+        done = store_upload(
+            job.campaign,
+            upload,
+            on_conflict=job.arguments["on_conflict"],
+            seen=job.arguments["seen"],
+            by=job.created_by,
+            progress=progress,
+        )
+    except PreviewOutdated:
+        check(job.campaign, upload)  # so that what is shown next can be confirmed
+        raise
     result = done.result or {}
     return lambda: {name: result.get(name) for name in ("file", "rows", "added", "unchanged", "replaced")}
 
