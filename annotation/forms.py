@@ -1,5 +1,6 @@
 """What people type into pages, checked before a service sees it."""
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -305,7 +306,9 @@ class AssignForm(forms.Form):
         label=_("New experts"),
         required=False,
         max_length=5000,
-        help_text=_("One name a line. Who has no account yet gets one, and a link to set a password."),
+        help_text=_(
+            "One name a line, or separated by commas. Who has no account yet gets one, and a link to set a password."
+        ),
         widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off", "spellcheck": "false"}),
     )
     design = forms.ChoiceField(label=_("Design"), choices=DESIGNS)
@@ -339,7 +342,7 @@ class AssignForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
         chosen = [self.by_pk[pk].user.username for pk in data.get("members", ())]
-        typed = [name.strip() for name in data.get("names", "").splitlines() if name.strip()]
+        typed = [name.strip() for name in re.split(r"[\n\r,;，；、]+", data.get("names", "")) if name.strip()]
         if not chosen and not typed:
             raise forms.ValidationError(_("Say who judges: choose experts, or type their names."))
         data["experts"] = chosen + typed

@@ -13,9 +13,11 @@ from django.core.management import call_command
 
 from annotation.formats.judgements import read_judgements
 from annotation.formats.tables import read_table
-from annotation.models import Annotation, Assignment, Campaign
+from annotation.formats.writers import write_table
+from annotation.models import Annotation, Assignment, Campaign, Item
 from annotation.services.answers import save_answers
 from annotation.services.campaigns import create_campaign
+from annotation.services.exports import NUMERIC, names_of, table, take
 from annotation.services.imports import OnConflict, Report, preview, store
 from annotation.services.item_files import read_item_file
 from annotation.services.judgements import JudgementReport, import_judgements
@@ -95,6 +97,19 @@ def load(
 
 def load_rows(campaign: Campaign, rows: Rows, folder: Path, **options: Any) -> Report:
     return load(campaign, write_csv(folder / "items.csv", rows), **options)
+
+
+def in_order(campaign: Campaign) -> list[tuple[Any, ...]]:
+    """Everything an item says, in import order; texts of compounds with their contexts."""
+    fields: tuple[str, ...]
+    if campaign.protocol == "triple":
+        fields = ("position", "key", "head", "relation", "tail", "item_class", "split", "imported_label")
+    else:
+        fields = (
+            "position", "key", "translation", "unit__compound", "unit__type", "unit__pattern", "unit__position",
+            "context__number", "context__source", "context__reference",
+        )  # fmt: skip
+    return list(Item.objects.active().filter(campaign=campaign).order_by("position").values_list(*fields))
 
 
 def judge_rows(
@@ -192,3 +207,10 @@ def run_json(name: str, *arguments: object) -> Any:
     ran = run(name, *arguments, "--json")
     assert ran.code == 0, ran.err
     return ran.document
+
+
+def exported(campaign: Campaign, what: str, form: str) -> bytes:
+    """A file as the export command writes it."""
+    chosen = table(campaign, what, names=names_of(campaign, real=True))
+    cells = ([row[name] for name in chosen.columns] for row in take(chosen).rows)
+    return b"".join(write_table(form, chosen.columns, cells, numeric=NUMERIC))

@@ -13,7 +13,6 @@ from annotation.models import (
     Assignment,
     Campaign,
     Design,
-    HandIn,
     Invitation,
     Item,
     Membership,
@@ -23,15 +22,12 @@ from annotation.models import (
 )
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
-from annotation.services.parts import assign_parts, late_items, plan_parts
+from annotation.services.parts import assign_parts, plan_parts
 from annotation.services.screens import next_screens
-from annotation.services.seat import hand_in
 from annotation.services.verify import verify
 from tests.factories import make_user
 from tests.material import (
-    answer_everything,
     compounds,
-    judge_rows,
     load,
     load_rows,
     new_campaign,
@@ -61,11 +57,6 @@ def given() -> list[tuple[str, int, str]]:
             "item__key", "slot", "expert__username"
         )
     )
-
-
-def places() -> list[tuple[int, int, int, int]]:
-    """What everybody is shown where: expert, item, position and row."""
-    return sorted(Assignment.objects.values_list("expert", "item", "position", "row"))
 
 
 def rows_of(person: User) -> list[tuple[int, int]]:
@@ -315,51 +306,6 @@ def test_it_gives_each_expert_every_place_once_over_all_parts(tmp_path: Path) ->
         )  # room for what is put off
 
 
-# What came later
-
-
-def test_it_gives_a_later_system_to_the_experts_of_the_same_units(tmp_path: Path) -> None:
-    campaign = new_campaign("compound", k=2)
-    load_rows(campaign, compounds(4, system="base"), tmp_path)
-    assign_parts(campaign, experts=["ada", "bo", "chen"], design="cyclic", seed=1)
-    answer_everything(campaign, "1")
-    ada = User.objects.get(username="ada")
-    for index in Part.objects.filter(assignments__expert=ada).distinct().values_list("index", flat=True):
-        hand_in(campaign, expert_id=ada.pk, index=index)
-    load_rows(campaign, compounds(4, system="large", translation="别的。"), tmp_path)
-    round_ = campaign.rounds.get()
-    assert late_items(round_).count() == 20
-    assert {violation.rule for violation in verify(campaign)} == {"exactly k experts per item"}
-    before = places()
-    document = run_json("assign_parts", campaign.slug, "--experts", "ada,bo,chen")
-    assert (document["late_items"], sum(document["loads"].values())) == (20, 0)
-    assert set(places()) >= set(before)
-    assert late_items(round_).count() == 0
-    for unit in PartUnit.objects.all():
-        rows = Assignment.objects.filter(unit=unit.unit)
-        assert rows.count() == 20
-        assert set(rows.values_list("part", flat=True)) == {unit.part_id}
-        assert len(set(rows.values_list("expert", "slot"))) == 2
-    shown = next_screens(campaign, expert_id=ada.pk, count=20)
-    assert all(len(screen["rows"]) == 5 for screen in shown)  # a compound's contexts stand together
-    assert sum(len(screen["rows"]) for screen in shown) == ada.assignments.filter(answered_at=None).count()
-    assert not HandIn.objects.exists()  # there is work in these parts again
-    answer_everything(campaign, "1")
-    assert verify(campaign) == []
-
-
-def test_it_does_not_give_out_what_was_judged_elsewhere(campaign: Campaign) -> None:
-    rows = [
-        {"triple_id": f"t{i}", "annotator": name, "label": "1"} for i in (1, 2) for name in ("ann", "bob")
-    ]
-    judge_rows(campaign, rows)
-    plan = assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
-    assert sum(part.n_items for part in plan.parts) == 8
-    assert {name for key, _slot, name in given() if key in ("t1", "t2")} == {"ann", "bob"}
-    assert len(given()) == 20
-    assert verify(campaign) == []
-
-
 @pytest.mark.django_db(transaction=True)
 def test_it_lets_one_of_two_managers_assign(campaign: Campaign) -> None:
     shown = plan_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
@@ -389,30 +335,6 @@ def test_it_lets_one_of_two_managers_assign(campaign: Campaign) -> None:
         thread.join()
     assert sorted(sentence[:6] for sentence in said) == ["The ca", "stored"]
     assert len(given()) == 20
-    assert verify(campaign) == []
-
-
-# The released triples
-
-
-def test_it_gives_every_released_triple_to_two_of_four_experts() -> None:
-    campaign = new_campaign()
-    assert load(campaign, shared("data/ckbp/ckbp2.0.csv")).added == 5006
-    document = run_json("assign_parts", campaign.slug, "--experts", ",".join(FOUR), "--seed", "11")
-    sizes = [part["n_units"] for part in document["parts"]]
-    assert sum(sizes) == 5006
-    assert max(sizes) - min(sizes) <= 1
-    of_item: dict[int, list[str]] = defaultdict(list)
-    for item, expert in Assignment.objects.order_by("item", "slot").values_list("item", "expert__username"):
-        of_item[item].append(expert)
-    assert len(of_item) == 5006
-    assert all(len(experts) == 2 and len(set(experts)) == 2 for experts in of_item.values())
-    pairs = Counter(frozenset(FOUR.index(name) for name in experts) for experts in of_item.values())
-    assert set(pairs) == {frozenset(pair) for pair in ((0, 1), (1, 2), (2, 3), (3, 0))}
-    assert sorted((p["a"], p["b"]) for p in document["pairs"]) == [
-        ("ada", "bo"), ("ada", "dan"), ("bo", "chen"), ("chen", "dan"),
-    ]  # fmt: skip
-    assert sum(pair["n_items"] for pair in document["pairs"]) == 5006
     assert verify(campaign) == []
 
 

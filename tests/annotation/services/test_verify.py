@@ -73,7 +73,7 @@ def withdraw_an_assignment(campaign: Campaign) -> None:
 
 def tear_a_unit(campaign: Campaign) -> None:
     row = Assignment.objects.filter(item__position=2)[0]
-    other = Part.objects.exclude(pk=row.part_id)[0]
+    other = Part.objects.exclude(assignments=row)[0]
     Assignment.objects.filter(pk=row.pk).update(part=other)
 
 
