@@ -13,6 +13,7 @@ from annotation.api.parameters import person
 from annotation.formats.writers import CONTENT_TYPES, content_disposition
 from annotation.models import Membership, Round
 from annotation.permissions import campaign_for
+from annotation.services.errors import Refused
 from scoring.reports import as_csv, as_jsonl
 from scoring.services.measure import REPORTS, Options, report
 
@@ -56,7 +57,10 @@ def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
         rule=_choice(request, "rule", RULES) or RULES[0],
         real_names=manages,
     )
-    document = report(campaign, kind, options)
+    try:
+        document = report(campaign, kind, options)
+    except Refused as error:  # not of this campaign, or not without saying which system
+        raise serializers.ValidationError({"detail": error.message}) from None
     if form == "json":
         return Response(document)
     assert form is not None
