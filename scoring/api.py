@@ -14,7 +14,7 @@ from annotation.formats.writers import CONTENT_TYPES, content_disposition
 from annotation.models import Membership, Round
 from annotation.permissions import campaign_for
 from annotation.services.errors import Refused
-from scoring.reports import as_csv, as_jsonl
+from scoring.records import as_csv, as_jsonl
 from scoring.services.measure import REPORTS, Options, report
 
 LABELS = ("imported", "final")

@@ -1,11 +1,8 @@
-"""From a report's document to tables for people: Markdown, LaTeX (booktabs), CSV.
+"""From a report's document to tables for people: Markdown, LaTeX (booktabs).
 
 Rounding happens here and nowhere else. A value that is undefined shows why, in a note under the table.
 """
 
-import csv
-import io
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -285,23 +282,3 @@ def _latex_table(table: Table) -> str:
 
 def _latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
-
-
-def as_csv(kind: str, document: Document) -> str:
-    """All tables one after the other, each with its title in the first column."""
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer)
-    for table in tables(kind, document):
-        writer.writerow(["table", *table.columns])
-        writer.writerows([table.title, *row] for row in table.rows)
-    return buffer.getvalue()
-
-
-def as_jsonl(kind: str, document: Document) -> str:
-    """Every row of every table as one object."""
-    return "".join(
-        json.dumps({"table": table.title} | dict(zip(table.columns, row, strict=True)), ensure_ascii=False)
-        + "\n"
-        for table in tables(kind, document)
-        for row in table.rows
-    )

@@ -29,8 +29,10 @@ def hash_secret(raw: str) -> str:
     return hashlib.sha256(raw.encode()).hexdigest()
 
 
-def create_invitation(user: User, by: User | None, days: int = INVITATION_DAYS) -> tuple[Invitation, str]:
-    """A link with which somebody sets their password, once; their older unused links end.
+def create_invitation(
+    user: User, by: User | None, days: int = INVITATION_DAYS, *, end_older: bool = True
+) -> tuple[Invitation, str]:
+    """A link with which somebody sets their password, once; their older unused links end, unless told otherwise.
 
     For a person without a password, and for one who forgot it. `by` is None on the command line.
     """
@@ -44,7 +46,8 @@ def create_invitation(user: User, by: User | None, days: int = INVITATION_DAYS) 
     raw = secrets.token_urlsafe(32)
     now = timezone.now()
     with transaction.atomic():
-        _end_invitations(user)
+        if end_older:
+            _end_invitations(user)
         invitation = Invitation.objects.create(
             user=user,
             token_hash=hash_secret(raw),

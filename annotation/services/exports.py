@@ -4,7 +4,7 @@ Rows are streamed from one snapshot, so a long export is the state of one moment
 number of rows is known before the first is sent. Cost: a count and one query, whatever the size.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -325,13 +325,13 @@ class Snapshot:
     """A table as it stands at this moment: how many rows, and the rows."""
 
     total: int
-    rows: Iterator[Cells]
+    rows: Generator[Cells]
 
 
 def take(tables: Table) -> Snapshot:
     """Count and rows of one moment. The snapshot is open until the rows are read or dropped."""
 
-    def read() -> Iterator[Any]:
+    def read() -> Generator[Any]:
         with snapshot():
             yield tables.count()
             yield from tables.rows()

@@ -139,6 +139,7 @@ WORDS: dict[str, str | Promise] = {
     "postponedFull": _("{n} units are put off already; judge one of them first."),
     "laterNotNow": _("An answered unit need not come up again."),
     # notices
+    "part": _("Part {part}"),
     "partDone": _("Part {part} is fully judged."),
     "handIn": _("Look through it and hand it in"),
     "elsewhere": _("Answered elsewhere in the meantime: {unit}"),

@@ -5,7 +5,7 @@ only for managers who ask.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -223,13 +223,14 @@ def ratings_of(
     )
     ratings = ratings_from_long(
         [row[0] for row in rows],
-        [names[row[1]] for row in rows],
+        [f"{row[1]:012d}" for row in rows],  # by account: what people are called must not move the intervals
         [row[2] or None for row in rows],
         categories=protocol.labels,
         scale=protocol.scale_values,
         slots=[row[3] for row in rows],
         clusters=[row[4] for row in rows] if campaign.protocol == Campaign.Protocol.COMPOUND else None,
     )
+    ratings = replace(ratings, raters=tuple(names[int(account)] for account in ratings.raters))
     first = {row[0]: row for row in reversed(rows)}
     groups = {
         "part": [_part_name(first[item][5]) for item in ratings.items],

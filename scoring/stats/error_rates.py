@@ -122,6 +122,7 @@ class ErrorRates:
 
     n_items: int
     cannot_judge: int
+    undecided_instances: int  # split, or not fully judged: neither right nor wrong, and not "cannot judge"
     overall: Rates
     by: Mapping[str, Mapping[str, Rates]]
     wrong_contexts_histogram: tuple[int, ...]
@@ -136,6 +137,7 @@ class ErrorRates:
             "cannot_judge": self.cannot_judge,
             **self.overall.as_json(),
             "by": {name: {key: row.as_json() for key, row in rows.items()} for name, rows in self.by.items()},
+            "undecided_instances": self.undecided_instances,
             "wrong_contexts_histogram": list(self.wrong_contexts_histogram),
             "other_context_counts": {str(count): list(u) for count, u in self.other_context_counts.items()},
             "facet_unknown": dict(self.facet_unknown),
@@ -194,6 +196,7 @@ def error_rates(
     return ErrorRates(
         n_items=instances.unit.size,
         cannot_judge=int(instances.cannot_judge.sum()),
+        undecided_instances=int(((instances.verdict == UNDECIDED) & ~instances.cannot_judge).sum()),
         overall=_rates(compounds, everything, seed, resamples),
         by=by,
         wrong_contexts_histogram=tuple(histogram.tolist()),
@@ -231,7 +234,7 @@ def _rates(compounds: _Compounds, mask: NDArray[np.bool_], seed: int, resamples:
     five = mask & (compounds.contexts == CONTEXTS)
     complete = five & (compounds.judged == CONTEXTS)
     n = int(complete.sum())
-    nothing = "no compound here has exactly five contexts, all of them judged"
+    nothing = "no compound here has exactly five contexts, all of them decided"
     return Rates(
         instance=share_over_clusters(
             compounds.wrong[mask],

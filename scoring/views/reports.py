@@ -17,7 +17,8 @@ from annotation.services.errors import Refused
 from annotation.services.jobs import worker_health
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
-from scoring.reports import as_csv, as_latex, as_markdown
+from scoring.records import as_csv
+from scoring.reports import as_latex, as_markdown
 from scoring.services.measure import Options
 from scoring.services.measure import report as measure
 from scoring.services.runs import runs_of

@@ -58,6 +58,7 @@ export function countUnit(part) {
 export function showProgress(part) {
   const own = standing.parts.find((one) => one.index === part);
   if (!own) return;
+  byId("part-name").textContent = say("part", { part });
   byId("progress").max = own.total;
   byId("progress").value = own.done;
   byId("progress-text").textContent = `${own.done} / ${own.total}`;

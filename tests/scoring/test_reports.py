@@ -12,7 +12,8 @@ import pytest
 
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
-from scoring.reports import as_csv, as_jsonl, as_latex, as_markdown, coefficient, interval, percent, tables
+from scoring.records import as_csv, as_jsonl, records
+from scoring.reports import as_latex, as_markdown, coefficient, interval, percent, tables
 from scoring.services.measure import Options, report
 from tests.material import (
     answer_everything,
@@ -216,10 +217,23 @@ def test_it_writes_every_report_in_every_format(documents: dict[str, Any]) -> No
         for line in markdown.splitlines():
             if line.startswith("|"):
                 assert line.endswith("|")
-        written = list(csv.reader(io.StringIO(as_csv(kind, document), newline="")))
-        assert all(row[0] for row in written)
+
+
+def test_it_writes_plain_rows_for_programs_in_full_precision(documents: dict[str, Any]) -> None:
+    for kind, document in documents.items():
+        header, *written = csv.reader(io.StringIO(as_csv(kind, document), newline=""))
         objects = [json.loads(line) for line in as_jsonl(kind, document).splitlines()]
-        assert len(objects) == sum(len(table.rows) for table in tables(kind, document))
+        assert len(written) == len(objects) == len(records(kind, document))
+        assert all(
+            list(one) == header and len(row) == len(header) for one, row in zip(objects, written, strict=True)
+        )
+    rates = records("error-rates", documents["error-rates"])
+    assert rates[0]["percent"] == documents["error-rates"]["instance"]["percent"]
+    assert [rates[1]["ci95_low"], rates[1]["ci95_high"]] == documents["error-rates"]["aggregate"]["ci95"]
+    pairs = [row for row in records("agreement", documents["agreement"]) if row["by"] == "pair"]
+    first = documents["agreement"]["pairs"][0]
+    assert (pairs[0]["a"], pairs[0]["b"]) == (first["a"], first["b"])
+    assert pairs[0]["value"] == first["coefficients"][pairs[0]["coefficient"]]["value"]
 
 
 def test_it_writes_columns_of_equal_number_in_markdown(documents: dict[str, Any]) -> None:

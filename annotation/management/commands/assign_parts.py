@@ -70,11 +70,11 @@ def describe(planned: Plan, late: int) -> str:
 
 
 def _invitations(planned: Plan) -> list[dict[str, str]]:
-    """A link for everybody who has no password yet; none where nothing was given, so that older links stay."""
+    """A link for everybody who has no password yet; links that were sent before go on working."""
     if not any(planned.loads.values()):
         return []
     return [
-        {"expert": user.username, "url": create_invitation(user, None)[1]}
+        {"expert": user.username, "url": create_invitation(user, None, end_older=False)[1]}
         for user in find_or_create_experts(list(planned.loads), None)
         if not user.has_usable_password()
     ]

@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotation.formats.writers import FORMATS, write_table
 from annotation.management.base import AssayCommand, Outcome, get_campaign, write_output
-from annotation.services.exports import NUMERIC, Cells, Table, names_of, table, take
+from annotation.services.exports import NUMERIC, Cells, Snapshot, Table, names_of, table, take
 
 
 class Command(AssayCommand):
@@ -32,6 +33,10 @@ class Command(AssayCommand):
         names = names_of(campaign, real=not options["pseudonyms"])
         chosen = table(campaign, options["what"], names=names, history=options["history"])
         found = take(chosen)
+        with closing(found.rows):  # whatever happens to the file, the snapshot ends here
+            return self._write(chosen, found, **options)
+
+    def _write(self, chosen: Table, found: Snapshot, **options: Any) -> Outcome:
         chunks = write_table(options["format"], chosen.columns, _rows(chosen, found.rows), numeric=NUMERIC)
         notes = [chosen.empty_reason] if chosen.empty_reason else []
         document = {"rows": found.total, "columns": list(chosen.columns), "reason": chosen.empty_reason}

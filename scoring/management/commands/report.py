@@ -9,7 +9,8 @@ from django.core.management.base import CommandParser
 from annotation.formats.errors import FormatError
 from annotation.management.base import AssayCommand, Outcome, get_campaign, write_output
 from annotation.models import Round
-from scoring.reports import as_csv, as_latex, as_markdown
+from scoring.records import as_csv
+from scoring.reports import as_latex, as_markdown
 from scoring.services.measure import REPORTS, Options, report
 
 TEXTS = {"md": as_markdown, "latex": as_latex, "csv": as_csv}

@@ -332,7 +332,7 @@ def test_it_refuses_a_rule_that_does_not_fit(mei: User) -> None:
     [
         ("md", "text/markdown; charset=utf-8", "**Composition**"),
         ("tex", "application/x-tex; charset=utf-8", "% composition|"),
-        ("csv", "text/csv; charset=utf-8", "\ufefftable,"),
+        ("csv", "text/csv; charset=utf-8", "\ufeffby,value,"),
         ("json", "application/json; charset=utf-8", "{"),
     ],
 )
