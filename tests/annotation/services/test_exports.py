@@ -133,7 +133,7 @@ def test_it_streams_one_moment_while_others_save(tmp_path: Path, monkeypatch: py
 def test_it_lets_go_of_the_moment_when_a_reader_leaves_early(campaign: Campaign) -> None:
     found = take(table(campaign, "items", names=names_of(campaign, real=True)))
     next(found.rows)
-    found.rows.close()  # type: ignore[attr-defined]
+    found.rows.close()
     answer_everything(campaign, "1")
     with snapshot():
         assert len(rows_of(campaign, "annotations")) == 6
