@@ -82,7 +82,8 @@ def test_it_shows_what_a_file_holds_and_stores_it_when_confirmed(mei: User) -> N
     assert list(Item.objects.values_list("key", flat=True)) == ["t1", "t2", "t3"]
     entry = AuditEntry.objects.get(campaign=campaign, action="items imported")
     assert entry.actor == mei
-    assert not list((Path(settings.MEDIA_ROOT) / "uploads").glob("*/file/*"))
+    token = preview.request["PATH_INFO"].split("/")[-2]
+    assert not list((Path(settings.MEDIA_ROOT) / "uploads" / token).glob("file/*"))
 
 
 def test_it_says_that_a_file_sent_again_brings_nothing_new(mei: User) -> None:
