@@ -69,7 +69,7 @@ def test_it_shows_what_a_file_holds_and_stores_it_when_confirmed(mei: User) -> N
     campaign = campaign_of(mei)
     client = client_of(mei)
 
-    preview = send(client, as_csv(triples(3, remarkz="x")), name="triples 1.csv")
+    preview: Any = send(client, as_csv(triples(3, remarkz="x")), name="triples 1.csv")
 
     page = text_of(preview)
     assert "triples 1.csv" in page
