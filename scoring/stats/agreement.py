@@ -72,7 +72,7 @@ def agreement(
 
     How to read it: raw agreement and the label distribution first, then a chance-corrected figure with its interval.
     Weights and the interval metric use the declared values of the scale, the ordinal metric its declared order.
-    Intervals resample items, or clusters where given: percentile bootstrap from 200 of them, weighted draws with a
+    Intervals resample items, or clusters where given: percentile bootstrap from 1,000 of them, weighted draws with a
     small prior below that and wherever nothing disagrees (see `intervals`). They are conditional on these people.
 
     >>> ratings = ratings_from_matrix([[1, 1], [1, 0], [0, 0], [1, 1]], raters=("a", "b"), categories=("0", "1"))

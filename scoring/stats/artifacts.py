@@ -137,6 +137,96 @@ def artifacts(triples: LabelledTriples, *, labels: str, rule: str = DESCRIBED) -
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class WordPoint:
+    """A word in the scatter of counts against shares: triples that hold it, their plausible share (0 to 1)."""
+
+    word: str
+    n: int
+    share: float
+    beyond: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scatter:
+    """Every word's count against its plausible share, between the two curves beyond which a word gives labels away.
+
+    `curve` holds (n, lower, upper) with n rising geometrically from 1 to the largest count: the shares at which |z|
+    is critical, cut to 0…1. Words held by fewer than 20 triples are points as well, never `beyond`. `share` is that
+    of all triples; None, with a reason and without curves, where it cannot be compared with.
+    """
+
+    rule: str
+    share: float | None
+    z_critical: float | None
+    points: tuple[WordPoint, ...]
+    curve: tuple[tuple[float, float, float], ...]
+    reason: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """`{rule, percent, z_critical, points: [{word, n, percent, beyond}], curve: [{n, lower, upper}]}`."""
+        return {
+            "rule": self.rule,
+            "percent": percent(self.share),
+            "z_critical": self.z_critical,
+            "points": [
+                {"word": one.word, "n": one.n, "percent": percent(one.share), "beyond": one.beyond}
+                for one in self.points
+            ],
+            "curve": [
+                {"n": n, "lower": percent(lower), "upper": percent(upper)} for n, lower, upper in self.curve
+            ],
+            **reasons(self.reason, "reason"),
+        }
+
+
+def word_scatter(triples: LabelledTriples, *, rule: str = DESCRIBED, steps: int = 200) -> Scatter:
+    """Counts against plausible shares of all words, with the two curves of a rule: data for a picture.
+
+    Arguments as in `artifacts`; `steps` points on each curve. Points stand by falling count, then by word.
+
+    >>> triples = LabelledTriples(
+    ...     head=["PersonX be happy"] * 30 + ["PersonX be sad"] * 30, relation=["xWant"] * 60, tail=["rest"] * 60,
+    ...     item_class=["adv"] * 60, split=["dev"] * 60, label=np.repeat([1, 0], 30).astype(np.int8))
+    >>> scatter = word_scatter(triples, steps=2)
+    >>> [(point.word, point.n, point.share, point.beyond) for point in scatter.points][1:3]
+    [('rest', 60, 0.5, False), ('happy', 30, 1.0, True)]
+    >>> [[round(value, 2) for value in row] for row in scatter.curve]
+    [[1.0, 0.0, 1.0], [60.0, 0.3, 0.7]]
+    """
+    found = artifacts(triples, labels="", rule=rule)
+    labelled = triples.label != UNLABELLED
+    texts = [f"{triples.head[row]} {triples.tail[row]}" for row in np.flatnonzero(labelled).tolist()]
+    plausible = (triples.label[labelled] == PLAUSIBLE).tolist()
+    held = _triples_per_word(texts)
+    held_plausible = _triples_per_word(text for text, yes in zip(texts, plausible, strict=True) if yes)
+    beyond = {word.word for word in found.words}
+    points = [
+        WordPoint(word=word, n=n, share=held_plausible[word] / n, beyond=word in beyond)
+        for word, n in sorted(held.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+    share = sum(plausible) / len(plausible) if found.z_critical is not None else None
+    return Scatter(
+        rule=rule,
+        share=share,
+        z_critical=found.z_critical,
+        points=tuple(points),
+        curve=_curve(share, found.z_critical, largest=points[0].n if points else 0, steps=steps),
+        reason=found.reason,
+    )
+
+
+def _curve(
+    share: float | None, critical: float | None, *, largest: int, steps: int
+) -> tuple[tuple[float, float, float], ...]:
+    if share is None or critical is None:
+        return ()
+    counts = np.geomspace(1, largest, steps)
+    half = critical * np.sqrt(share * (1 - share) / counts)
+    lower, upper = np.clip(share - half, 0, 1), np.clip(share + half, 0, 1)
+    return tuple(zip(counts.tolist(), lower.tolist(), upper.tolist(), strict=True))
+
+
 def critical_z(vocabulary: int, rule: str) -> float:
     """The value |z| must exceed: the two-sided quantile over the vocabulary, or what was published in its
     place.

@@ -115,14 +115,23 @@ class Gold:
             raise ValueError("a label is 1 (plausible), 0 (implausible) or -1 (none)")
 
 
+NO_LABELS = "no triple here has a label"
+NO_SCORES = "no triple here has a label and a score from every expert"
+
+
 def measure(
-    label: NDArray[np.int8], score: NDArray[np.float64], *, threshold: float = DEFAULT_THRESHOLD
+    label: NDArray[np.int8],
+    score: NDArray[np.float64],
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
+    nothing: str = "no triples",
 ) -> Measures:
     """AUC, F1, precision and recall of one set of triples, all of them labelled.
 
     Arguments, shape (n,): `label` 1 or 0; `score` finite, higher is more plausible; `threshold`: at or
-    above it a score calls its triple plausible. Result: shares 0 to 1. A system that calls nothing
-    plausible has F1 0 (and no precision) where something is; where nothing is and nothing is called so, F1
+    above it a score calls its triple plausible; `nothing`: the reason where there is no triple. Result:
+    shares 0 to 1. A system that calls nothing plausible has F1 0 (and no precision) where something is; where
+    nothing is and nothing is called so, F1
     is undefined.
 
     >>> measures = measure(np.array([1, 1, 0, 0], dtype=np.int8), np.array([0.9, 0.4, 0.6, 0.1]))
@@ -133,7 +142,7 @@ def measure(
 
     n, plausible = label.size, int((label == PLAUSIBLE).sum())
     if not n:
-        return Measures(n=0, plausible=0, auc=None, f1=None, precision=None, recall=None, reason="no triples")
+        return Measures(n=0, plausible=0, auc=None, f1=None, precision=None, recall=None, reason=nothing)
     if not np.isfinite(score).all():
         raise ValueError("every triple needs a finite score")
     called = score >= threshold
@@ -177,7 +186,12 @@ def score_predictions(
         raise ValueError("each triple needs one score")
     labelled = gold.label != UNLABELLED
     rows = [
-        (group, measure(gold.label[mask & labelled], score[mask & labelled], threshold=threshold))
+        (
+            group,
+            measure(
+                gold.label[mask & labelled], score[mask & labelled], threshold=threshold, nothing=NO_LABELS
+            ),
+        )
         for group, mask in _groups(gold)
     ]
     source = "dev-f1" if tuned else "given"
@@ -209,10 +223,23 @@ def human_performance(gold: Gold, slots: NDArray[np.float64], *, labels: str, vo
     """
     if slots.ndim != 2 or slots.shape[0] != gold.label.size or not slots.shape[1]:
         raise ValueError("each triple needs one score from each slot")
-    used = (gold.label != UNLABELLED) & ~np.isnan(slots).any(axis=1)
+    labelled = gold.label != UNLABELLED
+    used = labelled & ~np.isnan(slots).any(axis=1)
     binary = (slots == 1).astype(np.float64)
     rows = [
-        (group, _mean([measure(gold.label[mask & used], column[mask & used]) for column in binary.T]))
+        (
+            group,
+            _mean(
+                [
+                    measure(
+                        gold.label[mask & used],
+                        column[mask & used],
+                        nothing=NO_LABELS if not (mask & labelled).any() else NO_SCORES,
+                    )
+                    for column in binary.T
+                ]
+            ),
+        )
         for group, mask in _groups(gold)
     ]
     return _classification(

@@ -16,7 +16,7 @@ Source: Li et al. 2021, "On Compositional Generalization of Neural Machine Trans
 4.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -191,18 +191,20 @@ def error_rates(
         rows = _facet_rows(name, values, compounds)
         unknown[name] = len(compounds.keys) - sum(int(mask.sum()) for mask in rows.values())
         by[name] = {key: _rates(compounds, mask, seed, resamples) for key, mask in rows.items()}
+    overall = _rates(compounds, everything, seed, resamples)
+    every = [overall, *(row for found in by.values() for row in found.values())]
     complete = (compounds.contexts == CONTEXTS) & (compounds.judged == CONTEXTS)
     histogram = np.bincount(compounds.wrong[complete], minlength=CONTEXTS + 1)
     return ErrorRates(
         n_items=instances.unit.size,
         cannot_judge=int(instances.cannot_judge.sum()),
         undecided_instances=int(((instances.verdict == UNDECIDED) & ~instances.cannot_judge).sum()),
-        overall=_rates(compounds, everything, seed, resamples),
+        overall=overall,
         by=by,
         wrong_contexts_histogram=tuple(histogram.tolist()),
         other_context_counts=_other_counts(compounds),
         facet_unknown={name: count for name, count in unknown.items() if count},
-        signature=_signature(instances, labels=labels, seed=seed, resamples=resamples),
+        signature=_signature(instances, every, labels=labels, seed=seed, resamples=resamples),
     )
 
 
@@ -273,9 +275,15 @@ def _other_counts(compounds: _Compounds) -> dict[int, tuple[str, ...]]:
     }
 
 
-def _signature(instances: Instances, *, labels: str, seed: int, resamples: int) -> str:
+def _signature(instances: Instances, rows: Sequence[Rates], *, labels: str, seed: int, resamples: int) -> str:
+    """Names every method that gave an interval here; which one gave a row's stands beside it."""
+    of_instances = _methods(row.instance for row in rows)
+    of_units = _methods(share for row in rows for share in (row.aggregate.decided, row.all_contexts_wrong))
     return (
         f"error-rates|ver:1|contexts:{CONTEXTS}|n:{instances.unit.size}|labels:{labels}"
-        f"|instance:cluster-bootstrap|units:wilson|edges:clopper-pearson|level:95|rs:{seed}|bs:{resamples}"
-        f"|numpy:{np.__version__}"
+        f"|instance:{of_instances}|units:{of_units}|level:95|rs:{seed}|bs:{resamples}|numpy:{np.__version__}"
     )
+
+
+def _methods(shares: Iterable[Share]) -> str:
+    return "+".join(sorted({share.method for share in shares if share.method})) or "none"

@@ -6,17 +6,50 @@ from types import ModuleType
 import pytest
 
 from scoring.stats import (
+    agreement_groups,
     artifacts,
     bleu,
+    breakdowns,
     classification,
     composition,
     compound_check,
+    consistency,
+    curves,
+    difference_estimate,
     error_rates,
     groups,
+    noise,
+    paired_predictions,
+    paired_texts,
+    planning,
     proportions,
+    significance,
+    spot_checks,
+    systems,
 )
 
-MODULES = [artifacts, bleu, classification, composition, compound_check, error_rates, groups, proportions]
+MODULES = [
+    agreement_groups,
+    artifacts,
+    bleu,
+    breakdowns,
+    classification,
+    composition,
+    compound_check,
+    consistency,
+    curves,
+    difference_estimate,
+    error_rates,
+    groups,
+    noise,
+    paired_predictions,
+    paired_texts,
+    planning,
+    proportions,
+    significance,
+    spot_checks,
+    systems,
+]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rsplit(".", 1)[-1])

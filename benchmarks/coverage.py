@@ -1,0 +1,216 @@
+"""`python -m benchmarks.coverage`: how often the 95 % intervals hold the true value, as a Markdown table.
+
+Worlds whose true figures are known are made anew for every repetition:
+
+- *compounds*: five contexts; the chance that a context is wrong differs between compounds (beta, mean 0.22, design
+  effect 2.1, as in the released judgements);
+- *experts*: two, each slips on 5 % of the contexts, on hard compounds more often (beta), so that disagreements
+  come in clusters as well;
+- *systems*: two that share what makes a compound hard;
+- *triples*: single items on three categories, 22 % plausible, contrasts on 3 %.
+
+Intervals that cover between 93 and 97 % at 200 units and more are what is wanted.
+"""
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.stats.agreement import agreement, ratings_from_matrix
+from scoring.stats.agreement_report import Coefficient
+from scoring.stats.agreement_table import Ratings
+from scoring.stats.coefficients import contrast_coefficient
+from scoring.stats.difference_estimate import difference_estimate
+from scoring.stats.error_rates import CONTEXTS, Instances, error_rates
+from scoring.stats.proportions import wilson
+from scoring.stats.significance import compare_systems
+from scoring.stats.systems import JudgedSystem
+
+SIZES = (60, 200, 720)
+
+WRONG_RATE, DESIGN_EFFECT = 0.22, 2.1
+# Beta-binomial: design effect 1 + (contexts − 1) / (a + b + 1).
+_TOGETHER = (CONTEXTS - 1) / (DESIGN_EFFECT - 1) - 1
+OF_WRONG = (WRONG_RATE * _TOGETHER, (1 - WRONG_RATE) * _TOGETHER)
+OF_SLIPS = (0.5, 9.5)
+POPULATION = 2160
+# First and second expert's category of a triple: 0, a half, 1.
+TRIPLES = np.array([[0.70, 0.03, 0.016], [0.03, 0.02, 0.015], [0.014, 0.015, 0.16]])
+
+
+class Case(NamedTuple):
+    """One interval beside the true value; None where there was no interval."""
+
+    figure: str
+    true: float
+    interval: tuple[float, float] | None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=1000)
+    parser.add_argument("--resamples", type=int, default=1000, help="of each bootstrap")
+    arguments = parser.parse_args()
+    sys.stdout.write(table(arguments.repetitions, arguments.resamples))
+
+
+def table(repetitions: int, resamples: int) -> str:
+    """The Markdown table: a row per figure, a column per size, coverage in percent and mean width."""
+    rows: dict[str, dict[int, list[Case]]] = defaultdict(lambda: defaultdict(list))
+    for size in SIZES:
+        for seed in range(repetitions):
+            for world in (_error_rates, _agreement_of_compounds, _agreement_of_triples, _systems, _estimates):
+                for case in world(size, seed, resamples):
+                    rows[case.figure][size].append(case)
+    head = " | ".join(f"n = {size}" for size in SIZES)
+    lines = [f"| 95 % interval of | {head} |", "| --- |" + " ---: |" * len(SIZES)]
+    lines += [
+        f"| {figure} | " + " | ".join(_cell(by_size.get(size, [])) for size in SIZES) + " |"
+        for figure, by_size in rows.items()
+    ]
+    error = 100 * (0.95 * 0.05 / repetitions) ** 0.5
+    lines += ["", f"{repetitions} repetitions: a coverage of 95 % is known to ± {2 * error:.1f} points."]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(cases: list[Case]) -> str:
+    given = [case for case in cases if case.interval is not None]
+    if not given:
+        return "none"
+    held = [case.interval[0] <= case.true <= case.interval[1] for case in given if case.interval]
+    width = np.mean([case.interval[1] - case.interval[0] for case in given if case.interval])
+    missing = "" if len(given) == len(cases) else f", {len(cases) - len(given)} without"
+    return f"{100 * np.mean(held):.1f} ({width:.3f}{missing})"
+
+
+def _wrong(rng: np.random.Generator, compounds: int) -> NDArray[np.bool_]:
+    """(compounds, contexts) truly wrong."""
+    return np.asarray(rng.random((compounds, CONTEXTS)) < rng.beta(*OF_WRONG, (compounds, 1)))
+
+
+def _instances(wrong: NDArray[np.bool_]) -> Instances:
+    return Instances(
+        unit=np.repeat(np.arange(len(wrong)), CONTEXTS),
+        context=np.arange(wrong.size),
+        verdict=(~wrong).astype(np.int8).ravel(),
+        cannot_judge=np.zeros(wrong.size, dtype=np.bool_),
+    )
+
+
+def _share_of_compounds(number: int) -> float:
+    """The chance that a compound has so many wrong contexts."""
+    from scipy.stats import betabinom  # noqa: PLC0415
+
+    return float(betabinom.pmf(number, CONTEXTS, *OF_WRONG))
+
+
+def _error_rates(n: int, seed: int, resamples: int) -> Iterator[Case]:
+    wrong = _wrong(np.random.default_rng([seed, 1]), n)
+    rates = error_rates(_instances(wrong), labels="", seed=seed, resamples=resamples).overall
+    yield Case("instance error rate", WRONG_RATE, rates.instance.interval)
+    yield Case("the same, contexts taken as independent", WRONG_RATE, wilson(int(wrong.sum()), wrong.size))
+    yield Case("aggregate error rate", 1 - _share_of_compounds(0), rates.aggregate.decided.interval)
+    yield Case("all contexts wrong", _share_of_compounds(CONTEXTS), rates.all_contexts_wrong.interval)
+
+
+def _agreement_of_compounds(n: int, seed: int, resamples: int) -> Iterator[Case]:
+    rng = np.random.default_rng([seed, 2])
+    wrong = _wrong(rng, n)
+    slips = rng.random((2, n, CONTEXTS)) < rng.beta(*OF_SLIPS, (n, 1))
+    table = (~(wrong[None] ^ slips)).reshape(2, -1).T.astype(np.int64)
+    ratings = ratings_from_matrix(
+        table, raters=("a", "b"), categories=("0", "1"), clusters=np.repeat(np.arange(n), CONTEXTS)
+    )
+    a, b = OF_SLIPS
+    once, twice = a / (a + b), a * (a + 1) / ((a + b) * (a + b + 1))
+    both = WRONG_RATE * (1 - 2 * once + twice) + (1 - WRONG_RATE) * twice
+    apart = once - twice
+    share = both + apart
+    kappa = 1 - 2 * apart / (2 * share * (1 - share))
+    found = _coefficients(ratings, seed, resamples)
+    yield _case("compounds: raw agreement", 1 - 2 * apart, found["raw"])
+    for name in ("alpha_nominal", "cohen", "contrast"):
+        yield _case(f"compounds: {name}", kappa, found[name])
+
+
+def _agreement_of_triples(n: int, seed: int, resamples: int) -> Iterator[Case]:
+    rng = np.random.default_rng([seed, 3])
+    cells = rng.choice(9, n, p=TRIPLES.ravel())
+    ratings = ratings_from_matrix(
+        np.stack([cells // 3, cells % 3], axis=1),
+        raters=("a", "b"),
+        categories=("0", "0.5", "1"),
+        scale=(0, 0.5, 1),
+    )
+    found = _coefficients(ratings, seed, resamples)
+    rows, columns = TRIPLES.sum(axis=1), TRIPLES.sum(axis=0)
+    nominal = (np.trace(TRIPLES) - rows @ columns) / (1 - rows @ columns)
+    mean = (rows + columns) / 2
+    yield _case("triples: raw agreement", float(np.trace(TRIPLES)), found["raw"])
+    yield _case(
+        "triples: alpha_nominal",
+        float(1 - (1 - np.trace(TRIPLES)) / (1 - mean @ mean)),
+        found["alpha_nominal"],
+    )
+    yield _case("triples: cohen", float(nominal), found["cohen"])
+    yield _case("triples: contrast", float(contrast_coefficient(TRIPLES[None])), found["contrast"])
+
+
+def _coefficients(ratings: Ratings, seed: int, resamples: int) -> dict[str, Coefficient]:
+    return dict(agreement(ratings, seed=seed, resamples=resamples).coefficients)
+
+
+def _case(figure: str, true: float, coefficient: Coefficient) -> Case:
+    return Case(figure, true, coefficient.ci95)
+
+
+def _systems(n: int, seed: int, resamples: int) -> Iterator[Case]:
+    rng = np.random.default_rng([seed, 4])
+    hard = rng.beta(*OF_WRONG, (n, 1))
+    first, second = rng.random((n, CONTEXTS)) < hard, rng.random((n, CONTEXTS)) < hard * 0.8
+    pair = [
+        JudgedSystem(name=name, runs=(_instances(wrong),)) for name, wrong in (("a", first), ("b", second))
+    ]
+    instance, aggregate = compare_systems(
+        pair, labels="", seed=seed, resamples=resamples, shuffles=1
+    ).differences
+    nodes, weights = _beta_nodes()
+    any_wrong = weights @ ((1 - 0.8 * nodes) ** CONTEXTS - (1 - nodes) ** CONTEXTS)
+    yield Case("difference of two systems, instance", 20 * WRONG_RATE, instance.interval)
+    yield Case("difference of two systems, aggregate", 100 * float(any_wrong), aggregate.interval)
+
+
+def _beta_nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    from scipy.special import roots_jacobi  # noqa: PLC0415
+
+    a, b = OF_WRONG
+    nodes, weights = roots_jacobi(40, b - 1, a - 1)
+    return (nodes + 1) / 2, weights / weights.sum()
+
+
+def _estimates(n: int, seed: int, resamples: int) -> Iterator[Case]:
+    """n compounds judged of 2,160, a judge that slips on 5 % of the contexts on everything."""
+    rng = np.random.default_rng([seed, 5])
+    wrong = _wrong(rng, POPULATION)
+    judge = wrong ^ (rng.random(wrong.shape) < rng.beta(*OF_SLIPS, (POPULATION, 1)))
+    instances = _instances(wrong)
+    sampled = np.repeat(np.arange(POPULATION) < n, CONTEXTS)
+    verdict = np.where(sampled, instances.verdict, -1).astype(np.int8)
+    sample = Instances(
+        unit=instances.unit, context=instances.context, verdict=verdict, cannot_judge=instances.cannot_judge
+    )
+    found = difference_estimate(sample, (~judge).astype(np.int8).ravel(), labels="", judge="")
+    these = float(wrong.mean()), float(wrong.any(axis=1).mean())
+    yield Case("difference estimate, instance", WRONG_RATE, found.instance.interval)
+    yield Case("difference estimate, aggregate", 1 - _share_of_compounds(0), found.aggregate.interval)
+    yield Case("the same, instance, of these compounds", these[0], found.instance.interval_these)
+    yield Case("the same, aggregate, of these compounds", these[1], found.aggregate.interval_these)
+
+
+if __name__ == "__main__":
+    main()
