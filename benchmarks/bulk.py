@@ -27,7 +27,7 @@ def measure_bulk(site: Site) -> Bulk:
     site.folder.mkdir(parents=True, exist_ok=True)
     compounds, triples = site.folder / "compounds.csv", site.folder / "triples.csv"
     compounds.write_text(_compounds(), encoding="utf-8")
-    triples.write_text(_triples(), encoding="utf-8")
+    triples.write_text(many_triples(TRIPLES), encoding="utf-8")
     found = json.loads(site.manage("bulk", str(compounds), str(triples)))
     return Bulk(site.name, found["import"], found["export"])
 
@@ -55,8 +55,9 @@ def _compounds() -> str:
     return _csv(["item_id", "compound", "context_no", "source", "translation"], rows)
 
 
-def _triples() -> str:
-    rows = [[f"t-{number}", f"PersonX paint wall {number}", "xWant", "to rest"] for number in range(TRIPLES)]
+def many_triples(n: int) -> str:
+    """A file of so many triples."""
+    rows = [[f"t-{number}", f"PersonX paint wall {number}", "xWant", "to rest"] for number in range(n)]
     return _csv(["triple_id", "head", "relation", "tail"], rows)
 
 

@@ -19,6 +19,7 @@ class Load:
     """What a load of some seconds came to. Times in milliseconds; CPU in milliseconds a pair."""
 
     experts: int
+    seconds: float
     rate: float
     errors: int
     p50: float
@@ -30,15 +31,17 @@ class Load:
     generator_cpu: float
 
 
-def measure(site: Site, *, experts: int, seconds: int, kind: str, server: int, salt: int) -> Load:
-    """`kind` is judge or bare."""
+def measure(
+    site: Site, *, experts: int, seconds: int, kind: str, server: int, salt: int, first: int = 0
+) -> Load:
+    """`kind` is judge or bare; the judging experts are those from number `first` on. A salt is used once."""
     pids = [server, *(postgres_pid() if site.database_url.startswith("postgres") else [])]
     environment = site.environment | {"BENCH_SALT": str(salt), "BENCH_LABEL": "often"}
     url = f"http://127.0.0.1:{site.port}/bare/"
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         if kind == "judge":
             url = f"http://127.0.0.1:{site.port}/api/v1/campaigns/{SLUG}/units/"
-            file.write("\n".join(_start(site, number) for number in range(experts)) + "\n")
+            file.write("\n".join(_start(site, number) for number in range(first, first + experts)) + "\n")
             file.flush()
             environment |= {"BENCH_EXPERTS": file.name, "BENCH_PATH": f"/api/v1/campaigns/{SLUG}/units/"}
         command = [
@@ -56,6 +59,7 @@ def measure(site: Site, *, experts: int, seconds: int, kind: str, server: int, s
     generator = spent.children_user - own.children_user + spent.children_system - own.children_system
     return Load(
         experts=experts,
+        seconds=duration / 1e6,
         rate=requests / (duration / 1e6),
         errors=errors,
         p50=p50 / 1000,

@@ -15,7 +15,17 @@ if __name__ == "__main__":
         call_command("migrate", verbosity=0)
         from benchmarks.fill import fill
 
-        fill(n_items=int(sys.argv[2]), n_experts=int(sys.argv[3]))
+        fill(n_items=int(sys.argv[2]), n_experts=int(sys.argv[3]), answered="answered" in sys.argv)
+    elif sys.argv[1] == "plan":
+        django.setup()
+        from benchmarks.plans import scans
+
+        print(json.dumps(scans()))  # noqa: T201
+    elif sys.argv[1] == "stats":
+        django.setup()
+        from benchmarks.stats_inside import run
+
+        print(json.dumps(run(sys.argv[2])))  # noqa: T201
     elif sys.argv[1] == "bulk":
         django.setup()
         call_command("migrate", verbosity=0)

@@ -1,14 +1,27 @@
-"""Two rules that hold for every page: it is private, and it is for people who have signed in."""
+"""Rules that hold for every page: what it may load, that it is private, and for people who have signed in."""
 
 from collections.abc import Callable
 from typing import Any
 
+from csp.utils import build_policy
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+
+def content_policy(get_response: GetResponse) -> GetResponse:
+    """django-csp's header. It is the same for every page here, so it is put into words once."""
+    policy = build_policy()
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        response.headers["Content-Security-Policy"] = policy
+        return response
+
+    return middleware
 
 
 def private_responses(get_response: GetResponse) -> GetResponse:

@@ -1,15 +1,16 @@
 """Programs sign in with a personal token: `Authorization: Bearer …`; the seat by its session."""
 
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
-from drf_spectacular.authentication import SessionScheme
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
-from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from annotation.models import Token, User
@@ -38,30 +39,39 @@ class SeatCaller:
 
     pk: int
     session_hash: str
-    is_authenticated: bool = True
 
     def admit(self, password: str) -> bool:
         """A changed password ends the session here as everywhere."""
-        return constant_time_compare(self.session_hash, User(password=password).get_session_auth_hash())
+        return constant_time_compare(self.session_hash, _session_hash(password))
 
 
-class SeatAuthentication(SessionAuthentication):
-    """A session without the query for its account: the saving statement reads that together with the rows."""
-
-    def authenticate(self, request: Request) -> tuple[Any, None] | None:
-        session = request._request.session
-        if SESSION_KEY not in session or HASH_SESSION_KEY not in session:
-            return None
-        self.enforce_csrf(request)
-        return SeatCaller(int(session[SESSION_KEY]), str(session[HASH_SESSION_KEY])), None
+@lru_cache(maxsize=1000)
+def _session_hash(password: str) -> str:
+    return User(password=password).get_session_auth_hash()
 
 
-class SeatScheme(SessionScheme):  # type: ignore[no-untyped-call]
-    """To a program it is the session cookie like any other; one name cannot stand for two classes."""
+class _Csrf(CsrfViewMiddleware):
+    def _reject(self, request: HttpRequest, reason: str) -> str:
+        return reason
 
-    target_class = "annotation.api.authentication.SeatAuthentication"
-    name = "seatCookie"
-    priority = 1
+
+_csrf = _Csrf(lambda request: HttpResponse())
+
+
+def seat_caller(request: HttpRequest) -> SeatCaller | None:
+    """Who calls by their session, without the query for the account; None where nobody does, or by a token.
+
+    Raises PermissionDenied without the CSRF token.
+    """
+    if "HTTP_AUTHORIZATION" in request.META:
+        return None
+    session = request.session
+    if SESSION_KEY not in session or HASH_SESSION_KEY not in session:
+        return None
+    reason = _csrf.process_view(request, HttpResponse, (), {})  # the middleware has read the cookie already
+    if reason:
+        raise PermissionDenied(f"CSRF Failed: {reason}")
+    return SeatCaller(int(session[SESSION_KEY]), str(session[HASH_SESSION_KEY]))
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

@@ -70,7 +70,7 @@ class SheetBody(Struct):
     def sheet(self, unit: int) -> Sheet:
         """The sheet as the service takes it."""
         return Sheet(
-            unit=unit,
+            screen=unit,
             client_key=self.client_key,
             answers=tuple(answer.answer() for answer in self.answers),
             timing=Timing(
@@ -103,6 +103,8 @@ def read_body(request: HttpRequest, kind: type[B]) -> B:
         raise ProtocolError(f"The body is not as it should be: {error}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise ProtocolError("The body is not JSON in UTF-8.") from None
+    except RecursionError:
+        raise ProtocolError("The body is nested too deeply.") from None
 
 
 def schema_of(kind: type[Struct]) -> dict[str, Any]:

@@ -45,6 +45,7 @@ class PageSerializer(serializers.Serializer[Any]):
     count = serializers.IntegerField(help_text="all rows at this moment")
     next = serializers.IntegerField(allow_null=True)
     reason = serializers.CharField(allow_null=True, help_text="why there are no rows")
+    left_out = serializers.DictField(help_text="labels: how many items have none, by reason")
     results = serializers.ListField(child=serializers.DictField())
 
 
@@ -80,10 +81,13 @@ def items(request: Request, slug: str) -> HttpResponseBase:
     return _rows(request, slug, "items")
 
 
-@extend_schema(parameters=PAGING, responses={200: PageSerializer, (200, "text/csv"): OpenApiTypes.STR})
+@extend_schema(
+    parameters=[*PAGING, OpenApiParameter("unlabelled", str, enum=["yes"])],
+    responses={200: PageSerializer, (200, "text/csv"): OpenApiTypes.STR},
+)
 @api_view(["GET"])
 def labels(request: Request, slug: str) -> HttpResponseBase:
-    """The final labels; where there are none, why."""
+    """The final labels; where there are none, why. `unlabelled=yes` adds the items without, each with its reason."""
     return _rows(request, slug, "labels")
 
 
@@ -102,7 +106,12 @@ def _readable(request: Request, slug: str) -> tuple[Campaign, str]:
 
 def _rows(request: Request, slug: str, what: str) -> HttpResponseBase:
     found, role = _readable(request, slug)
-    chosen = table(found, what, names=names_of(found, real=role == Membership.Role.MANAGER))
+    chosen = table(
+        found,
+        what,
+        names=names_of(found, real=role == Membership.Role.MANAGER),
+        unlabelled=request.query_params.get("unlabelled") == "yes",
+    )
     form = request.query_params.get("format", "json")
     if form in STREAMS:
         return stream(chosen, form, name=f"{slug}-{what}.{form}")
@@ -111,7 +120,13 @@ def _rows(request: Request, slug: str, what: str) -> HttpResponseBase:
     size = min(whole_number(request, "size", PAGE) or PAGE, PAGE)
     rows, following = chosen.page(after=whole_number(request, "after", 0) or 0, size=size)
     return Response(
-        {"count": chosen.count(), "next": following, "reason": chosen.empty_reason, "results": rows}
+        {
+            "count": chosen.count(),
+            "next": following,
+            "reason": chosen.empty_reason,
+            "left_out": chosen.left_out,
+            "results": rows,
+        }
     )
 
 

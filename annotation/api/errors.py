@@ -3,15 +3,18 @@
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.defaults import page_not_found
 from rest_framework import status
 from rest_framework.exceptions import APIException
+from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from annotation.formats.errors import FormatError
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import KeptAside, KeyReused, NotYours, Refused, Stale
+from annotation.services.sentences import translated
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -26,9 +29,9 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
         case Stale():
             return _response(409, "stale", error.message, current=error.current)
         case Refused():
-            return _response(409, "closed", error.message)
+            return _response(409, "closed", translated(error.message))
         case ProtocolError() | FormatError():
-            return _response(400, "invalid", error.message)
+            return _response(400, "invalid", translated(error.message))
         case Http404():
             return _response(404, "not_found", "There is nothing here, or it is not yours to see.")
         case PermissionDenied():
@@ -37,6 +40,21 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     if response is not None and isinstance(error, APIException) and isinstance(response.data, dict):
         response.data.setdefault("code", getattr(error, "default_code", "error"))
     return response
+
+
+def plain_answer(error: Exception) -> HttpResponse | None:
+    """The same for a view that goes past Django REST framework; None where it is no answer but a fault."""
+    response = answer(error, {})
+    if response is None:
+        return None
+    body = JSONRenderer().render(response.data)
+    return HttpResponse(body, status=response.status_code, content_type="application/json")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """An address that leads nowhere: JSON where programs ask, a page everywhere else."""
+    answered = plain_answer(Http404()) if request.path_info.startswith("/api/") else None
+    return answered or page_not_found(request, exception)
 
 
 def _response(code: int, name: str, sentence: str, **more: object) -> Response:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import BasePermission
@@ -19,7 +20,12 @@ class MeantForCaller(BasePermission):
     """`X-Assay-Expert`, where it is sent, is the account that asks."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        named = request.headers.get("X-Assay-Expert")
-        if named is not None and named != str(getattr(request.user, "pk", "")):
-            raise OtherUser
+        refuse_other_user(request._request, getattr(request.user, "pk", None))
         return True
+
+
+def refuse_other_user(request: HttpRequest, caller: int | None) -> None:
+    """Raises OtherUser where the request was meant for another account than the caller's."""
+    named = request.META.get("HTTP_X_ASSAY_EXPERT")
+    if named is not None and named != str(caller):
+        raise OtherUser

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from annotation.api import campaigns, hours, seat
+from annotation.api import beside, campaigns, hours, seat
 
 Urls = list[URLPattern | URLResolver]
 
@@ -12,7 +12,10 @@ seat_urls: Urls = [
     path("recent/", seat.recent, name="api_recent"),
     path("screens/<int:position>/", seat.screen, name="api_screen"),
     path("units/<int:unit>/answers/", seat.answers, name="api_answers"),
+    path("screens/<int:position>/words/", beside.words, name="api_words"),
     path("units/<int:unit>/later/", seat.later, name="api_later"),
+    path("units/<int:unit>/later/back/", beside.later_back, name="api_later_back"),
+    path("units/<int:unit>/questions/", beside.ask, name="api_ask"),
     path("time/", hours.add_time, name="api_time"),
 ]
 campaign_urls: Urls = [

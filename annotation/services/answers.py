@@ -3,7 +3,8 @@
 One screen is saved by one request, all or nothing, and answered with what comes next. Nothing counts, nothing
 writes a session, nothing depends on the campaign's size:
 
-1. Read where the sheet's rows stand: they must be this expert's, of one unit and round (`answers_sql.read`).
+1. Where the sheet's rows stand: they must be this expert's, of one unit and round (`answers_sql.read`). On
+   PostgreSQL what this process read for the expert's last sheet is tried first; step 2 notices if it has changed.
 2. Compare-and-set of the rows on the revision the expert saw, and one annotation per answer under the client
    key (`answers_sql.write_and_read_next`). Fewer rows than answers means that somebody was faster (another tab,
    another machine, this very request sent twice), or that the part was handed in: nothing is stored.
@@ -12,6 +13,7 @@ writes a session, nothing depends on the campaign's size:
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -59,37 +61,64 @@ def save_answers(
     for what is wrong with the answers. Sent again with the same key and body, it returns what was stored first.
     """
     _check_rows(sheet)
+    attempt = _Attempt(sheet, slug, expert_id, source, after, min(count, MAX_SCREENS), language)
+    known = answers_sql.known_place(slug=slug, expert=expert_id)
+    if known is not None and admit(known):
+        with suppress(
+            FellShort, ProtocolError
+        ):  # or it is not known well enough: the database has the last word
+            return attempt.at(known).save()
     try:
         place = answers_sql.read(sheet, slug=slug, expert=expert_id)
     except NotFound:
         raise NotYours(_("There is no such unit among your work.")) from None
     if not (place.is_active and admit(place)):
         raise NotYours(_("There is no such unit among your work."))
-    conditions = {"language": language, "reference": place.reference, "display": "alone"} | sheet.conditions
-    answers = tuple(checked(answer, place=place) for answer in sheet.answers)
-    sheet = replace(sheet, answers=answers, conditions=conditions)
-    found = _Write(sheet, place, expert_id, source, after, min(count, MAX_SCREENS))
+    found = attempt.at(place)
     try:
-        saved, rows = found.write(sheet)
+        return found.save()
     except FellShort:
-        saved, rows = _explain(found)
-    return Judged(saved, screens_of(rows, protocol=place.protocol, reference=place.reference))
+        return found.judged(*_explain(found))
 
 
 @dataclass(frozen=True)
-class _Write:
+class _Attempt:
     """What is to be written for whom, and what is to be read after it."""
 
     sheet: Sheet
-    place: Place
+    slug: str
     expert_id: int
     source: str
     after: int
     count: int
+    language: str
+
+    def at(self, place: Place) -> "_Write":
+        """The same at its place, its answers checked by the rules that hold there."""
+        conditions = {"language": self.language, "reference": place.reference, "display": "alone"}
+        answers = tuple(checked(answer, place=place) for answer in self.sheet.answers)
+        sheet = replace(self.sheet, answers=answers, conditions=conditions | self.sheet.conditions)
+        return _Write(**(vars(self) | {"sheet": sheet}), place=place)
+
+
+@dataclass(frozen=True)
+class _Write(_Attempt):
+    """An attempt at its place."""
+
+    place: Place
+
+    def save(self) -> Judged:
+        return self.judged(*self.write(self.sheet))
 
     def write(self, sheet: Sheet) -> tuple[list[Saved], list[answers_sql.Row]]:
         rows = answers_sql.write_and_read_next(
-            sheet, self.place, expert=self.expert_id, source=self.source, after=self.after, count=self.count
+            sheet,
+            self.place,
+            slug=self.slug,
+            expert=self.expert_id,
+            source=self.source,
+            after=self.after,
+            count=self.count,
         )
         return [Saved(answer.assignment, answer.revision + 1) for answer in sheet.answers], rows
 
@@ -98,12 +127,15 @@ class _Write:
             round_id=self.place.round, expert=self.expert_id, after=self.after, count=self.count
         )
 
+    def judged(self, saved: list[Saved], rows: list[answers_sql.Row]) -> Judged:
+        return Judged(saved, screens_of(rows, protocol=self.place.protocol, reference=self.place.reference))
+
 
 def _check_rows(sheet: Sheet) -> None:
     if not sheet.answers:
         raise Refused(_("There is no answer to save."))
     if len({answer.assignment for answer in sheet.answers}) != len(sheet.answers):
-        raise Refused(_("The same row is answered twice; send one answer for each row."))
+        raise ProtocolError(_("The same row is answered twice; send one answer for each row."))
 
 
 def checked(answer: Answer, *, place: Place) -> Answer:

@@ -1,13 +1,14 @@
-"""The statements of the hot path, by hand: two on PostgreSQL, whatever the campaign's size.
+"""The statements of the hot path, by hand: one on PostgreSQL, two at first, whatever the campaign's size.
 
-1. `read`: who asks, and what the rows of the sheet are. Nothing is locked.
+1. `read`: who asks, and what the rows of the sheet are. Nothing is locked. PostgreSQL need not be asked again as
+   long as the answer holds, which the second statement checks (`known_place`).
 2. `write_and_read_next`: compare-and-set of the rows, their annotations, and the screens that come next, in one
    statement. It changes all rows or none: the rows are locked and counted before any is changed.
 
 SQLite has no data-changing WITH, so the same is done there in three statements, the first two in one immediate
-transaction. The user's and the round's ids are parameters, never taken from a join: from a join the planner
-cannot know how few rows they select, and the statement becomes thirty times slower. On PostgreSQL both are
-prepared once per connection, because planning them takes longer than running them.
+transaction; reading costs no way to a server there. The user's and the round's ids are parameters, never taken
+from a join: from a join the planner cannot know how few rows they select, and the statement becomes thirty times
+slower. On PostgreSQL both are prepared once per connection, because planning them takes longer than running them.
 """
 
 import json
@@ -22,6 +23,7 @@ from django.utils import timezone
 from annotation.services.sheets import Answer, Sheet
 
 Row = tuple[Any, ...]
+LARGEST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ class NotFound(Exception):
 
 READ = """
 SELECT u.password, u.is_active, c.id, c.protocol, c.reference, c.reasons, c.zero_detail, a.round_id,
-       r.guideline_id, a.unit_id
+       r.guideline_id, a.unit_id,
+       (SELECT s.unit_id FROM annotation_assignment s WHERE s.id = {screen} AND s.expert_id = {expert})
 FROM annotation_user u
 JOIN annotation_membership m ON m.user_id = u.id AND m.role = 'expert'
 JOIN annotation_campaign c ON c.id = m.campaign_id AND c.slug = {slug}
@@ -56,27 +59,47 @@ WHERE u.id = {expert}
 
 
 def read(sheet: Sheet, *, slug: str, expert: int) -> Place:
-    """Statement 1. Raises NotFound unless all rows are this expert's, of one round and of the sheet's unit."""
+    """Statement 1. Raises NotFound unless all rows are this expert's, of one round and of the screen's unit."""
     ids = [answer.assignment for answer in sheet.answers]
+    if sheet.screen > LARGEST_ID:
+        raise NotFound
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            _execute_prepared(cursor, "assay_read", [slug, expert, ids])
+            _execute_prepared(cursor, "assay_read", [slug, expert, ids, sheet.screen])
         else:
             places = ", ".join(["%s"] * len(ids))
-            statement = READ.format(slug="%s", expert="%s", ids=f"IN ({places})")
-            cursor.execute(statement, [slug, expert, *ids, expert])
+            statement = READ.format(slug="%s", expert="%s", ids=f"IN ({places})", screen="%s")
+            cursor.execute(statement, [sheet.screen, expert, slug, expert, *ids, expert])
         rows = cursor.fetchall()
     if (
         len(rows) != len(ids)
         or len({row[:9] for row in rows}) != 1
-        or {row[9] for row in rows} != {sheet.unit}
+        or {row[9] for row in rows} != {rows[0][10]}
     ):
         raise NotFound
-    return Place(*rows[0][:9])
+    place = Place(*rows[0][:9])
+    _remember(place, slug=slug, expert=expert)
+    return place
+
+
+_places: dict[tuple[str, int], Place] = {}  # as this process last read them
+PLACES_KEPT = 1000
+
+
+def known_place(*, slug: str, expert: int) -> Place | None:
+    """Where this expert's last sheet stood. Good for `write_and_read_next`, which falls short if it has changed."""
+    return _places.get((slug, expert)) if connection.vendor == "postgresql" else None
+
+
+def _remember(place: Place, *, slug: str, expert: int) -> None:
+    if len(_places) >= PLACES_KEPT:
+        _places.clear()
+    _places[slug, expert] = place
 
 
 # The screens that come next. The inner query walks the index of open rows in the order of the queue and stops
-# at the limit; the outer one reads these screens whole, answered rows and their last annotation too.
+# at the limit: it groups by nothing but the queue, which a screen has for itself, or SQLite would read all open
+# rows first. The outer one reads these screens whole, answered rows and their last annotation too.
 SCREEN_COLUMNS = """
 a.id, a.revision, a.position, a.queue, a.postponed_at IS NOT NULL, p."index", u.id, u.compound, u.atoms,
 i.translation, i.head, i.relation, i.tail, x.source, x."start", x."end", x.reference, x.source_differs,
@@ -90,22 +113,28 @@ JOIN annotation_item i ON i.id = a.item_id
 LEFT JOIN annotation_context x ON x.id = i.context_id
 LEFT JOIN annotation_annotation n ON n.assignment_id = a.id AND n.revision = a.revision
 """
+OPEN_PLACES = """
+SELECT min(o.position) FROM annotation_assignment o
+WHERE o.round_id = {round} AND o.expert_id = {expert} AND o.queue > {after}
+  AND o.answered_at IS NULL AND o.withdrawn_at IS NULL {but}
+GROUP BY o.queue ORDER BY o.queue LIMIT {count}
+"""
 NEXT = f"""
 SELECT {SCREEN_COLUMNS}
 FROM {SCREEN_JOINS}
-WHERE a.round_id = {{round}} AND a.expert_id = {{expert}} AND a.withdrawn_at IS NULL AND a.position IN (
-    SELECT o.position FROM annotation_assignment o
-    WHERE o.round_id = {{round}} AND o.expert_id = {{expert}} AND o.queue > {{after}}
-      AND o.answered_at IS NULL AND o.withdrawn_at IS NULL {{but}}
-    GROUP BY o.queue, o.position ORDER BY o.queue LIMIT {{count}}
-)
+WHERE a.round_id = {{round}} AND a.expert_id = {{expert}} AND a.withdrawn_at IS NULL AND a.position {{among}}
 ORDER BY a.queue, a."row"
 """
+# PostgreSQL takes a LIMIT that it does not know for a tenth of all rows, but an array for ten of them: only then
+# is the plan the same in a small campaign and in a large one.
+NEXT_SQLITE = NEXT.replace("{among}", f"IN ({OPEN_PLACES})")
+NEXT_POSTGRESQL = NEXT.replace("{among}", f"= ANY (ARRAY ({OPEN_PLACES}))")
 
 
 def read_next(*, round_id: int, expert: int, after: int, count: int) -> list[Row]:
     """The rows of the next `count` screens after a place in the queue."""
-    statement = NEXT.format(round="%s", expert="%s", after="%s", count="%s", but="")
+    statement = NEXT_POSTGRESQL if connection.vendor == "postgresql" else NEXT_SQLITE
+    statement = statement.format(round="%s", expert="%s", after="%s", count="%s", but="")
     with connection.cursor() as cursor:
         cursor.execute(statement, [round_id, expert, round_id, expert, after, count])
         rows: list[Row] = cursor.fetchall()
@@ -113,7 +142,8 @@ def read_next(*, round_id: int, expert: int, after: int, count: int) -> list[Row
 
 
 CHANGE_WHERE = """
-a.expert_id = {expert} AND a.unit_id = {unit} AND a.withdrawn_at IS NULL
+a.expert_id = {expert} AND a.withdrawn_at IS NULL
+AND a.unit_id = (SELECT s.unit_id FROM annotation_assignment s WHERE s.id = {screen} AND s.expert_id = {expert})
 AND EXISTS (SELECT 1 FROM annotation_round r WHERE r.id = a.round_id AND r.state = 'open')
 AND NOT EXISTS (SELECT 1 FROM annotation_handin h WHERE h.part_id = a.part_id AND h.expert_id = a.expert_id)
 """
@@ -122,8 +152,18 @@ ANNOTATION = """
  seconds, visible_seconds, active_seconds, session, session_position, reference_seen, conditions, guideline_id,
  source, created_at)
 """
-# Parameters: $1 expert, $2 unit, $3 round, $4 now, $5 client key, $6 digest; $7 … $16 one array for each field of
+# Parameters: $1 expert, $2 screen, $3 round, $4 now, $5 client key, $6 digest; $7 … $16 one array for each field of
 # the answers; $17 … $25 what is the same for all of them; $26 after, $27 count.
+SAME_PLACE = """
+a.round_id = $3 AND EXISTS (
+    SELECT 1 FROM annotation_user u
+    JOIN annotation_membership m ON m.user_id = u.id AND m.role = 'expert'
+    JOIN annotation_campaign c ON c.id = m.campaign_id
+    JOIN annotation_round r ON r.campaign_id = c.id
+    WHERE u.id = $1 AND u.is_active AND u.password = $28 AND c.id = $29 AND c.slug = $30 AND c.protocol = $31
+      AND c.reference = $32 AND c.reasons = $33 AND c.zero_detail = $34 AND r.id = $3 AND r.guideline_id = $24
+)
+"""
 ONE_STATEMENT = f"""
 WITH given AS (
     SELECT * FROM unnest($7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
@@ -131,7 +171,7 @@ WITH given AS (
 ),
 held AS (
     SELECT a.id FROM annotation_assignment a JOIN given g ON g.id = a.id AND g.revision = a.revision
-    WHERE a.id = ANY ($7) AND {CHANGE_WHERE.format(expert="$1", unit="$2")}
+    WHERE a.id = ANY ($7) AND {CHANGE_WHERE.format(expert="$1", screen="$2")} AND {SAME_PLACE}
       AND NOT EXISTS (SELECT 1 FROM annotation_annotation n WHERE n.assignment_id = a.id AND n.client_key = $5)
     FOR UPDATE OF a
 ),
@@ -151,17 +191,18 @@ added AS (
     FROM changed c JOIN given g ON g.id = c.id
     RETURNING assignment_id
 ),
-coming AS ({NEXT.format(round="$3", expert="$1", after="$26", count="$27", but="AND o.id <> ALL ($7)")})
+coming AS ({NEXT_POSTGRESQL.format(round="$3", expert="$1", after="$26", count="$27", but="AND o.id <> ALL ($7)")})
 SELECT (SELECT count(*) FROM added), coming.* FROM (VALUES (1)) one LEFT JOIN coming ON true
 """
 PREPARED = {
     "assay_read": (
-        "text, bigint, bigint[]",
-        READ.format(slug="$1", expert="$2", ids="= ANY ($3)"),
+        "text, bigint, bigint[], bigint",
+        READ.format(slug="$1", expert="$2", ids="= ANY ($3)", screen="$4"),
     ),
     "assay_judge": (
         "bigint, bigint, bigint, timestamptz, uuid, text, bigint[], int[], text[], text[], text[], text[], text[], "
-        "text[], text[], boolean[], float8, float8, float8, text, int, boolean, jsonb, bigint, text, bigint, int",
+        "text[], text[], boolean[], float8, float8, float8, text, int, boolean, jsonb, bigint, text, bigint, int, "
+        "text, bigint, text, text, text, text, boolean",
         ONE_STATEMENT,
     ),
 }
@@ -169,17 +210,19 @@ _prepared: WeakSet[Any] = WeakSet()  # the server connections that know the stat
 
 
 def _execute_prepared(cursor: Any, name: str, parameters: Sequence[Any]) -> None:
-    """Run a prepared statement, after preparing both where this connection to the server is new."""
+    """Run a prepared statement."""
+    prepare()
+    cursor.execute(f"EXECUTE {name} ({', '.join(['%s'] * len(parameters))})", parameters)
+
+
+def prepare() -> None:
+    """Make both statements known to this connection to the server, unless it knows them."""
     connection.ensure_connection()
     if connection.connection not in _prepared:
         with connection.connection.cursor() as raw:
-            # Their plan is the same for every expert; left to itself the server plans each call anew, which takes
-            # longer than the call. Nothing else on this connection is prepared.
-            raw.execute("SET plan_cache_mode = force_generic_plan")
             for known, (types, statement) in PREPARED.items():
                 raw.execute(f"PREPARE {known} ({types}) AS {statement}")
         _prepared.add(connection.connection)
-    cursor.execute(f"EXECUTE {name} ({', '.join(['%s'] * len(parameters))})", parameters)
 
 
 class FellShort(Exception):
@@ -187,12 +230,18 @@ class FellShort(Exception):
 
 
 def write_and_read_next(
-    sheet: Sheet, place: Place, *, expert: int, source: str, after: int, count: int
+    sheet: Sheet, place: Place, *, slug: str, expert: int, source: str, after: int, count: int
 ) -> list[Row]:
-    """Statement 2: store the sheet and read what comes next. Raises FellShort, with nothing stored."""
+    """Statement 2: store the sheet and read what comes next. Raises FellShort, with nothing stored.
+
+    On PostgreSQL also where the account, the membership, the round or the campaign's settings are not, or no
+    longer, what `place` says.
+    """
     try:
         if connection.vendor == "postgresql":
-            return _in_one_statement(sheet, place, expert=expert, source=source, after=after, count=count)
+            return _in_one_statement(
+                sheet, place, slug=slug, expert=expert, source=source, after=after, count=count
+            )
         _write(sheet, place, expert=expert, source=source)
     except IntegrityError:  # the client key was used at this moment by a twin of this request
         raise FellShort from None
@@ -202,12 +251,13 @@ def write_and_read_next(
 
 
 def _in_one_statement(
-    sheet: Sheet, place: Place, *, expert: int, source: str, after: int, count: int
+    sheet: Sheet, place: Place, *, slug: str, expert: int, source: str, after: int, count: int
 ) -> list[Row]:
     fields = zip(*(_given(answer) for answer in sheet.answers), strict=True)
     parameters = [
-        expert, sheet.unit, place.round, timezone.now(), str(sheet.client_key), sheet.digest,
+        expert, sheet.screen, place.round, timezone.now(), str(sheet.client_key), sheet.digest,
         *(list(values) for values in fields), *_about(sheet, place, source), after, count,
+        place.password, place.campaign, slug, place.protocol, place.reference, place.reasons, place.zero_detail,
     ]  # fmt: skip
     with connection.cursor() as cursor:
         _execute_prepared(cursor, "assay_judge", parameters)
@@ -220,8 +270,12 @@ def _in_one_statement(
 def _given(answer: Answer) -> list[Any]:
     return [
         answer.assignment, answer.revision, answer.label, answer.cannot_judge, answer.problem, answer.detail,
-        json.dumps(answer.reasons), json.dumps(answer.atoms), answer.note, answer.unsure,
+        _listed(answer.reasons), _listed(answer.atoms), answer.note, answer.unsure,
     ]  # fmt: skip
+
+
+def _listed(values: Sequence[object]) -> str:
+    return json.dumps(values) if values else "[]"
 
 
 def _about(sheet: Sheet, place: Place, source: str) -> list[Any]:
@@ -235,7 +289,7 @@ def _about(sheet: Sheet, place: Place, source: str) -> list[Any]:
 SET = f"""
 UPDATE annotation_assignment AS a
 SET revision = revision + 1, label = %s, cannot_judge = %s, answered_at = %s, postponed_at = NULL
-WHERE a.id = %s AND a.revision = %s AND {CHANGE_WHERE.format(expert="%s", unit="%s")}
+WHERE a.id = %s AND a.revision = %s AND {CHANGE_WHERE.format(expert="%s", screen="%s")}
 """
 ADD = f"INSERT INTO annotation_annotation {ANNOTATION} VALUES ({', '.join(['%s'] * 22)})"
 
@@ -246,7 +300,7 @@ def _write(sheet: Sheet, place: Place, *, expert: int, source: str) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         for answer in sheet.answers:
             given = [answer.label, answer.cannot_judge, now, answer.assignment, answer.revision]
-            cursor.execute(SET, [*given, expert, sheet.unit])
+            cursor.execute(SET, [*given, expert, sheet.screen, expert])
             if cursor.rowcount != 1:
                 raise FellShort
         cursor.executemany(

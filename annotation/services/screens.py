@@ -33,7 +33,7 @@ def next_screens(
         position
         for position, _queue in open_rows.order_by("queue")
         .values_list("position", "queue")
-        .distinct()[: max(1, min(count, MAX_SCREENS))]
+        .distinct()[: min(count, MAX_SCREENS)]
     ]
     found = screens(_work(campaign, expert_id=expert_id).filter(position__in=wanted), campaign=campaign)
     return sorted(found, key=lambda screen: screen["queue"])
@@ -160,7 +160,8 @@ def screens_of(rows: Iterable[Sequence[Any]], *, protocol: str, reference: str) 
 def _screen(rows: list[ScreenRow], *, protocol: str, reference: str) -> dict[str, Any]:
     first = rows[0]
     screen: dict[str, Any] = {
-        "id": first.unit,
+        # Not the unit's own id: those follow the order of the file, and in the file the classes stand in blocks.
+        "id": first.assignment,
         "protocol": protocol,
         "position": first.position,
         "queue": first.queue,

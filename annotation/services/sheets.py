@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -38,7 +38,7 @@ class Timing:
 class Sheet:
     """The answers to one screen, sent together under one client key."""
 
-    unit: int
+    screen: int  # as `screens` name it: the assignment that stands first on it
     client_key: UUID
     answers: tuple[Answer, ...]
     timing: Timing = field(default_factory=Timing)
@@ -48,7 +48,7 @@ class Sheet:
     @property
     def digest(self) -> str:
         """The same for the same answers, however often they are sent; times do not count."""
-        body = {"unit": self.unit, "answers": [asdict(answer) for answer in self.answers]}
+        body = {"screen": self.screen, "answers": [vars(answer) for answer in self.answers]}
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 

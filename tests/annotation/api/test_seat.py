@@ -91,6 +91,9 @@ def test_it_gives_the_next_screens_and_how_far_one_is(ada: Program) -> None:
         "tail",
     }
     assert (document["progress"]["total"], document["progress"]["done"]) == (6, 0)
+    # By ids that follow the file, an expert could tell its classes apart: they stand in blocks there.
+    for screen in document["units"]:
+        assert screen["id"] == screen["rows"][0]["assignment"]
     rest = ada.get(f"{HERE}/next/?count=5&after={document['units'][-1]['queue']}").json()["units"]
     assert [screen["position"] for screen in rest] == [6]
     assert len(ada.get(f"{HERE}/next/").json()["units"]) == 1
@@ -265,7 +268,7 @@ def wrong_bodies(screen: dict[str, Any]) -> list[Any]:
 
     without_key = {name: value for name, value in whole.items() if name != "client_key"}
     return [
-        "", "null", "[]", "{", b"\xff\xfe", "NaN", json.dumps(whole) + "x", without_key,
+        "", "null", "[]", "{", b"[" * 200_000, b'{"answers":' * 200_000, b"\xff\xfe", "NaN", json.dumps(whole) + "x", without_key,
         json.dumps(whole).replace("2.5", "1e999"), json.dumps(whole).replace("2.5", "NaN"),
         {**whole, "client_key": "17"}, {**whole, "answers": []}, {**whole, "answers": [row, row]},
         {**whole, "answers": [row] * 101}, {**whole, "answers": "all"}, {**whole, "seconds": -1},
@@ -289,6 +292,31 @@ def test_it_answers_every_wrong_body_with_a_sentence(ada: Program) -> None:
         assert len(answer.content) < 2000
     assert not Annotation.objects.exists()
     assert ada.post(place(screen), answers(screen)).status_code == 200
+
+
+def test_no_body_is_nested_so_deeply_that_an_address_breaks(ada: Program) -> None:
+    unit = first(ada)["id"]
+    own = ("answers/", "later/", "later/back/", "questions/")
+    for address in (*(f"{HERE}/units/{unit}/{name}" for name in own), f"{HERE}/time/"):
+        answer = ada.post(address, b'{"x":' * 200_000)
+        assert (answer.status_code, answer.json()) == (
+            400,
+            {"detail": "The body is nested too deeply.", "code": "invalid"},
+        )
+
+
+def test_it_calls_a_row_that_is_answered_twice_invalid(ada: Program) -> None:
+    screen = first(ada)
+    (row,) = answers(screen)["answers"]
+    answer = ada.post(place(screen), {**answers(screen), "answers": [row, row]})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
+
+
+def test_it_gives_no_screen_where_none_is_asked_for(ada: Program) -> None:
+    document = ada.get(f"{HERE}/next/?count=0").json()
+    assert document["units"] == []
+    assert document["progress"] == ada.get(f"{HERE}/next/").json()["progress"]
+    assert ada.get(f"{HERE}/recent/?count=0").json()["units"] == []
 
 
 def test_it_finds_no_rows_beyond_every_number(ada: Program) -> None:
@@ -383,4 +411,52 @@ def test_it_takes_a_session_with_its_csrf_token(ada: Program) -> None:
         place(screen), body, content_type="application/json", headers={"X-CSRFToken": "a" * 32}
     )
     assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["Cache-Control"] == "no-store"
     assert Annotation.objects.get().source == "seat"
+
+
+def test_a_session_is_answered_as_a_token_is(ada: Program) -> None:
+    """The seat's calls go past Django REST framework; nobody can tell by the answers."""
+    user = User.objects.get(username="ada")
+    seat = Client(raise_request_exception=False)
+    seat.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    screen = first(ada)
+    done = answers(screen)
+    stale = answers(screen, 0)
+    bodies = [
+        done,
+        done,
+        stale,
+        {**done, "answers": []},
+        {**answers(screen), "count": -1},
+        "{",
+        *wrong_bodies(screen),
+    ]
+    for body in bodies:
+        data = body if isinstance(body, str | bytes) else json.dumps(body)
+        by_session = seat.post(place(screen), data, content_type="application/json")
+        by_token = ada.post(place(screen), body)
+        assert (by_session.status_code, by_session.content) == (by_token.status_code, by_token.content), body
+    unknown = f"{HERE}/units/0/answers/"
+    assert seat.post(unknown, data, content_type="application/json").json()["code"] == "invalid"
+    assert seat.get(unknown).status_code == ada.get(unknown).status_code == 405
+
+
+def test_a_session_saves_for_nobody_else_and_not_after_a_new_password(ada: Program) -> None:
+    user = User.objects.get(username="ada")
+    seat = Client()
+    seat.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    screens = ada.get(f"{HERE}/next/?count=3").json()["units"]
+
+    def post(screen: dict[str, Any], **headers: str) -> Any:
+        body = json.dumps(answers(screen))
+        return seat.post(place(screen), body, content_type="application/json", headers=headers)
+
+    assert post(screens[0], **{"X-Assay-Expert": str(user.pk)}).status_code == 200
+    refused = post(screens[1], **{"X-Assay-Expert": str(user.pk + 1)})
+    assert (refused.status_code, refused.json()["code"]) == (403, "other_user")
+    user.set_password("another green river")
+    user.save()
+    assert post(screens[1]).status_code == 404
+    assert Annotation.objects.count() == 1
