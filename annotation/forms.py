@@ -40,7 +40,7 @@ class TokenForm(forms.Form):
     """The name of a new personal key."""
 
     name = forms.CharField(
-        label=_("Name of the key"),
+        label=_("Name of the token"),
         max_length=TOKEN_NAME_LENGTH,
         help_text=_("What it is for, such as “laptop script”."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),

@@ -16,7 +16,9 @@ from annotation.views import (
     parts,
     people,
     practice,
+    questions,
     seat,
+    surplus,
 )
 
 Urls = list[URLPattern | URLResolver]
@@ -39,6 +41,8 @@ seat_urls: Urls = [
     path("practice/", practice.practice, name="practice"),
     path("practice/<int:number>/", practice.practice_unit, name="practice_unit"),
     path("hours/", hours.hours, name="hours"),
+    path("my-questions/", questions.my_questions, name="my_questions"),
+    path("my-questions/<int:pk>/read/", questions.question_read, name="question_read"),
 ]
 
 manager_urls: Urls = [
@@ -53,6 +57,9 @@ manager_urls: Urls = [
     path("items/", items.campaign_items, name="campaign_items"),
     path("items/<int:pk>/withdraw/", items.item_withdraw, name="item_withdraw"),
     path("items/<int:pk>/restore/", items.item_restore, name="item_restore"),
+    path("questions/", questions.questions, name="questions"),
+    path("questions/<int:pk>/answer/", questions.question_answer, name="question_answer"),
+    path("surplus/", surplus.surplus, name="surplus"),
     path("assign/", parts.assign, name="assign"),
     path("parts/<int:index>/", parts.part, name="part"),
     path("parts/<int:index>/give-back/<int:pk>/", parts.part_give_back, name="part_give_back"),
@@ -71,6 +78,11 @@ manager_urls: Urls = [
         r"^export/(?P<what>items|labels|annotations)\.(?P<format>csv|jsonl|xlsx|parquet)$",
         exports.export,
         name="export",
+    ),
+    re_path(
+        r"^export/names/annotations\.(?P<format>csv|jsonl|xlsx|parquet)$",
+        exports.export_names,
+        name="export_names",
     ),
 ]
 

@@ -30,6 +30,8 @@ METADATA = {
 
 # Which arguments of a call are the context, the message and its plural.
 CALLS = {"_": "m", "gettext": "m", "ngettext": "mp", "pgettext": "cm", "npgettext": "cmp"}
+# The rooms without Django mark theirs by these; see annotation/protocol/sentences.py.
+CALLS |= {"say": "m", "say_count": "mp"}
 SUFFIXES = ("_lazy", "_noop")
 # A stored message may be translated by its name, where the code marks it elsewhere with gettext_noop.
 NAMES = (ast.Name, ast.Attribute, ast.Subscript)

@@ -137,7 +137,7 @@ def sheet(
     """Answers to assignments of one screen, at the revision they stand at."""
     found = list(rows)
     return Sheet(
-        unit=found[0].unit_id,
+        screen=found[0].pk,
         client_key=key or uuid.uuid4(),
         answers=tuple(
             Answer(assignment=row.pk, revision=row.revision, label=label, **fields) for row in found
@@ -165,7 +165,7 @@ def answer_everything(
         answers = tuple(
             _answer(row, label if isinstance(label, str) else label(row), cause=cause) for row in rows
         )
-        given = Sheet(unit=rows[0].unit_id, client_key=uuid.uuid4(), answers=answers)
+        given = Sheet(screen=rows[0].pk, client_key=uuid.uuid4(), answers=answers)
         save(given, rows[0].expert_id, slug=campaign.slug)
 
 

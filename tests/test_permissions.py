@@ -14,19 +14,26 @@ A route without a line fails here. To add one, say who is allowed and what statu
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 
-from annotation.models import Assignment, User
+from annotation.models import Assignment, Campaign, Context, Item, Question, User
 from annotation.services import uploads
 from annotation.services.access import create_invitation, create_token
 from annotation.services.import_files import check
 from annotation.services.jobs import request as request_job
+from scoring.services.release_content import SplitWish
+from scoring.services.releases import freeze
+from scoring.services.scores import Wish
+from scoring.services.submissions import submit
 from tests.factories import Cast, make_assignment, make_cast, make_part, make_triple
+from tests.material import as_csv
 
 ANONYMOUS, OUTSIDER, EXPERT, VIEWER, MANAGER = "anonymous", "outsider", "expert", "viewer", "manager"
 ROLES = (ANONYMOUS, OUTSIDER, EXPERT, VIEWER, MANAGER)
@@ -67,9 +74,9 @@ class Route:
 
 
 def api(allowed: set[str], **statuses: Any) -> Route:
-    """An address for programs: it describes itself to OPTIONS, and asks for a token instead of a sign-in."""
+    """An address for programs: it asks for a token instead of a sign-in."""
     as_json = ("{}", "application/json")
-    return Route(allowed, **{"options": {"*": 200}, "anonymous": 401, "body": as_json, **statuses})
+    return Route(allowed, **{"anonymous": 401, "body": as_json, **statuses})
 
 
 def adas_invitation(cast: Cast) -> dict[str, Any]:
@@ -81,7 +88,7 @@ def adas_token(cast: Cast) -> dict[str, Any]:
 
 
 def adas_unit(cast: Cast) -> dict[str, Any]:
-    return {"unit": given_to_ada(cast).unit_id}
+    return {"unit": given_to_ada(cast).pk}
 
 
 def adas_screen(cast: Cast) -> dict[str, Any]:
@@ -100,7 +107,11 @@ def given_to_ada(cast: Cast) -> Assignment:
 
 def an_upload(cast: Cast) -> dict[str, Any]:
     """A file that Mei sent, looked at and not stored yet."""
-    file = SimpleUploadedFile("items.csv", b"head,relation,tail\r\nPersonX eat,xWant,sleep\r\n")
+    content = {
+        "triple": b"head,relation,tail\r\nPersonX eat,xWant,sleep\r\n",
+        "compound": b"compound,source,translation\r\nthe dog,The dog sleeps.,\xe7\x8b\x97\xe7\x9d\xa1\xe4\xba\x86\r\n",
+    }[cast.campaign.protocol]
+    file = SimpleUploadedFile("items.csv", content)
     upload = uploads.keep(cast.campaign, "items", {"file": file}, options={}, by=cast.mei)
     check(cast.campaign, upload)
     return {"token": upload.token}
@@ -122,8 +133,47 @@ def veras_place(cast: Cast) -> dict[str, Any]:
     return {"pk": cast.campaign.memberships.get(user=cast.vera).pk}
 
 
+def adas_question(cast: Cast, **fields: Any) -> Question:
+    unit = given_to_ada(cast).unit
+    return Question.objects.create(
+        campaign=cast.campaign, unit=unit, asked_by=cast.ada, client_key=uuid4(), text="Which one?", **fields
+    )
+
+
+def a_question(cast: Cast) -> dict[str, Any]:
+    return {"pk": adas_question(cast).pk}
+
+
+def an_answer(cast: Cast) -> dict[str, Any]:
+    ruling = {"answer": "The nearest.", "answered_by": cast.mei, "answered_at": timezone.now()}
+    return {"pk": adas_question(cast, **ruling).pk}
+
+
 def a_job(cast: Cast) -> dict[str, Any]:
     return {"pk": request_job(campaign=cast.campaign, kind="finalize", arguments={}, by=cast.mei).pk}
+
+
+def a_submission(cast: Cast) -> dict[str, Any]:
+    """One of Mei's, about everything there is."""
+    campaign = cast.campaign
+    if campaign.protocol == Campaign.Protocol.COMPOUND:
+        contexts = Context.objects.filter(unit__campaign=campaign).values_list("key", flat=True)
+        rows = [{"item_id": key, "translation": "懒狗睡了。"} for key in contexts]
+    else:
+        make_triple(campaign, 902, imported_label="1")
+        items = Item.objects.active().filter(campaign=campaign).values_list("key", flat=True)
+        rows = [{"triple_id": key, "prediction": "1"} for key in items]
+    sent = submit(
+        campaign, as_csv(rows).encode(), name="sent.csv", wish=Wish(system="base", split="all"), by=cast.mei
+    )
+    return {"pk": sent.submission.pk}
+
+
+def a_release(cast: Cast) -> dict[str, Any]:
+    """The campaign as it stands; where nothing was judged, with a label that was imported."""
+    if cast.campaign.protocol == Campaign.Protocol.TRIPLE:
+        make_triple(cast.campaign, 901, imported_label="1")
+    return {"name": freeze(cast.campaign, "v1", wish=SplitWish(), by=cast.mei).name}
 
 
 ROUTES = {
@@ -150,12 +200,17 @@ ROUTES = {
     "practice": Route({EXPERT}, get=200),
     "practice_unit": Route({EXPERT}, get=200, post=400, with_=lambda cast: {"number": 1}),
     "hours": Route({EXPERT}, get=200, post=400),
+    "my_questions": Route({EXPERT}, get=200, post=404),  # about no unit
+    "question_read": Route({EXPERT}, post=302, with_=an_answer),
     "api_next": api({EXPERT}, get=200),
     "api_recent": api({EXPERT}, get=200),
     "api_screen": api({EXPERT}, get=200, with_=adas_screen),
     "api_answers": api({EXPERT}, post={"*": 400}, with_=adas_unit),  # an empty body is refused first
     "api_time": api({EXPERT}, post=400),
     "api_later": api({EXPERT}, post=400, with_=adas_unit),
+    "api_later_back": api({EXPERT}, post=400, with_=adas_unit),
+    "api_ask": api({EXPERT}, post=400, with_=adas_unit),
+    "api_words": api({EXPERT}, get=200, with_=adas_screen),
     # a campaign for programs
     "api_campaigns": api(SIGNED_IN, get=200),
     "api_campaign": api({MANAGER, VIEWER}, get=200),
@@ -177,6 +232,9 @@ ROUTES = {
     "campaign_items": Route({MANAGER, VIEWER}, get=200),
     "item_withdraw": Route({MANAGER}, post=409, with_=an_item),  # without a reason
     "item_restore": Route({MANAGER}, post=302, with_=an_item),
+    "questions": Route({MANAGER}, get=200),
+    "question_answer": Route({MANAGER}, post=400, with_=a_question),  # without a word
+    "surplus": Route({MANAGER}, get=200),
     "assign": Route({MANAGER}, get=200, post=400),
     "part": Route({MANAGER, VIEWER}, get=200, with_=adas_part),
     "part_give_back": Route({MANAGER}, post=409, with_=adas_part_and_place),  # not handed in
@@ -192,6 +250,7 @@ ROUTES = {
     "job_state": Route({MANAGER}, get=200, with_=a_job),
     "job_retry": Route({MANAGER}, post=302, with_=a_job),
     "export": Route({MANAGER, VIEWER}, get=200, with_=lambda cast: {"what": "items", "format": "csv"}),
+    "export_names": Route({MANAGER}, post=200, with_=lambda cast: {"format": "csv"}),
     "compute": Route({MANAGER}, post=302),
     "compute_agreement": Route({MANAGER}, post=302),
     "compute_part": Route({MANAGER}, post=302, with_=adas_part),
@@ -200,6 +259,20 @@ ROUTES = {
     "report_file": Route(
         {MANAGER, VIEWER}, get=200, with_=lambda cast: {"kind": "statistics", "format": "md"}
     ),
+    # submissions and releases; viewers and strangers submit only where a manager opened the board
+    "submissions": Route({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}),
+    "submissions_settings": Route({MANAGER}, post=409),
+    "submissions_again": Route({MANAGER}, post=302),
+    "submission": Route({MANAGER}, get=200, with_=a_submission),  # Mei's own
+    "submission_items": Route({MANAGER, VIEWER}, get=200, with_=lambda cast: {"format": "csv"}),
+    "releases": Route({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}),
+    "release": Route({MANAGER, VIEWER}, get=200, with_=a_release),
+    "release_file": Route({MANAGER, VIEWER}, get=200, with_=a_release),
+    "api_submissions": api({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}),
+    "api_submission": api({MANAGER}, get=200, with_=a_submission),
+    "api_board": api({MANAGER, VIEWER}, get=200),
+    "api_releases": api({MANAGER, VIEWER}, get=200),
+    "api_release_archive": api({MANAGER, VIEWER}, get=200, with_=a_release),
 }
 
 
@@ -241,6 +314,7 @@ def test_it_has_a_line_for_every_route() -> None:
 
 @pytest.mark.parametrize("name", ROUTES)
 def test_it_answers_each_role_and_method_as_the_table_says(name: str, cast: Cast) -> None:
+    """c51: permissions belong to the address, not to a menu."""
     route = ROUTES[name]
     arguments = route.with_(cast)
     if needs_slug(name):
@@ -269,6 +343,21 @@ def status_of(
         response = client.generic(method.upper(), address, *body)
         transaction.set_rollback(True)
     return response.status_code
+
+
+def test_it_hides_a_question_from_other_experts(cast: Cast) -> None:
+    question = adas_question(cast, answer="The nearest.", answered_by=cast.mei, answered_at=timezone.now())
+    lin = Client()
+    lin.force_login(cast.lin, "django.contrib.auth.backends.ModelBackend")
+
+    own_page = lin.get(reverse("my_questions", args=["main"]))
+    marked = lin.post(reverse("question_read", args=["main", question.pk]))
+
+    assert "Which one?" not in own_page.content.decode()
+    assert lin.get(reverse("questions", args=["main"])).status_code == 404
+    assert marked.status_code == 404
+    question.refresh_from_db()
+    assert question.read_at is None
 
 
 def test_it_shows_the_admin_to_superusers_only(cast: Cast) -> None:

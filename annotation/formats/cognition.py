@@ -20,6 +20,7 @@ from annotation.formats.rows import in_line_order
 from annotation.formats.tables import read_table
 from annotation.protocol.compound import COMPOUND
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
 
 _TABLE_EXTENSIONS = (".xlsx", ".xlsm", ".xls", ".csv", ".tsv", ".jsonl")
@@ -101,12 +102,18 @@ def read_lines(path: Path) -> list[str]:
         data = path.read_bytes()
         lines = list(text_lines(data, detect_encoding(data)))
     except OSError as error:
-        raise FormatError(f"The file “{path.name}” cannot be opened: {error.strerror}.") from None
+        raise FormatError(
+            say("The file “{name}” cannot be opened: {strerror}.", name=path.name, strerror=error.strerror)
+        ) from None
     except FormatError as error:
-        raise FormatError(f"{path.name}: {error.message}", line=error.line) from None
+        raise FormatError(
+            say("{name}: {message}", name=path.name, message=error.message), line=error.line
+        ) from None
     for number, line in enumerate(lines, start=1):
         if "\0" in line:
-            raise FormatError(f"{path.name}: the line holds U+0000, which cannot be stored.", line=number)
+            raise FormatError(
+                say("{name}: the line holds U+0000, which cannot be stored.", name=path.name), line=number
+            )
     return lines
 
 
@@ -134,26 +141,40 @@ def _outputs(path: Path, findings: _Findings) -> list[_Output | None]:
         matched = match_columns(table.header, known=("src", "hyp", "human eval"), needed=("hyp",))
         outputs = [_output(record, path.name, findings) for record in records(table, matched)]
     except FormatError as error:
-        raise FormatError(f"{path.name}: {error.message}", line=error.line) from None
+        raise FormatError(
+            say("{name}: {message}", name=path.name, message=error.message), line=error.line
+        ) from None
     findings.warnings.extend(table.warnings)
     if matched.unknown:
         names = ", ".join(matched.unknown)
-        findings.warnings.append(RowIssue(None, None, f"{path.name}: these columns are not read: {names}."))
+        findings.warnings.append(
+            RowIssue(
+                None, None, say("{name}: these columns are not read: {names}.", name=path.name, names=names)
+            )
+        )
     n_judged = sum(output.label is not None for output in outputs if output)
     if 0 < n_judged < len(outputs):
-        message = f"{path.name}: only {n_judged} of {len(outputs)} rows hold a verdict in “human eval”."
+        message = say(
+            "{name}: only {n_judged} of {n_outputs} rows hold a verdict in “human eval”.",
+            name=path.name,
+            n_judged=n_judged,
+            n_outputs=len(outputs),
+        )
         findings.warnings.append(RowIssue(None, "human eval", message))
     return outputs
 
 
 def _output(record: Record, name: str, findings: _Findings) -> _Output | None:
-    problems = [RowIssue(found.line, found.column, f"{name}: {found.message}") for found in record.problems]
+    problems = [
+        RowIssue(found.line, found.column, say("{name}: {message}", name=name, message=found.message))
+        for found in record.problems
+    ]
     verdict, label = given_text(record, "human eval"), None
     if verdict is not None:
         try:
-            label = COMPOUND.parse_label(verdict)
+            label = COMPOUND.parse_label(verdict, in_file=True)
         except ProtocolError as error:
-            message = f"{name}: {excerpt(error.message, 400)}"
+            message = say("{name}: {message}", name=name, message=error.message)
             problems.append(RowIssue(record.line, "human eval", message))
     findings.errors.extend(problems)
     if problems:
@@ -165,10 +186,13 @@ def _check_lengths(lengths: dict[str, int]) -> None:
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise FormatError(
-            f"The files do not have the same number of lines: {counts}. Line i must belong to line i."
+            say(
+                "The files do not have the same number of lines: {counts}. Line i must belong to line i.",
+                counts=counts,
+            )
         )
     if not all(lengths.values()):
-        raise FormatError("The files hold no lines.")
+        raise FormatError(say("The files hold no lines."))
 
 
 def _places(compounds: list[str], name: str, findings: _Findings) -> Iterator[tuple[str, int]]:
@@ -180,11 +204,19 @@ def _places(compounds: list[str], name: str, findings: _Findings) -> Iterator[tu
         earlier = first_lines.setdefault(key, [])
         earlier.append(line)
         if length != COMPOUND.contexts_per_unit:
-            message = f"{name}: “{excerpt(key)}” stands on {length} lines in a row instead of five."
+            message = say(
+                "{name}: “{key}” stands on {n_lines} lines in a row instead of five.",
+                name=name,
+                key=excerpt(key),
+                n_lines=length,
+            )
             findings.warnings.append(RowIssue(line, "compound", message))
         if len(earlier) > 1:
-            message = (
-                f"{name}: “{excerpt(key)}” stands on line {earlier[0]} already; these lines are a unit apart."
+            message = say(
+                "{name}: “{key}” stands on line {line} already; these lines are a unit apart.",
+                name=name,
+                key=excerpt(key),
+                line=earlier[0],
             )
             findings.warnings.append(RowIssue(line, "compound", message))
         unit = key if len(earlier) == 1 else f"{key} ({len(earlier)})"
@@ -214,14 +246,21 @@ class _LineReader:
             return
         if differs:
             self.differing.append(SourceDifference(line, key.given, source, test_set))
-            message = f"{self.names[0]}: the source that was judged differs from this line; its reference is not shown."
+            message = say(
+                "{name}: the source that was judged differs from this line; its reference is not shown.",
+                name=self.names[0],
+            )
             self._warn(line, "source", message)
         if is_blank(output.translation):
             self._warn(
-                line, "translation", "The translation is empty; it is kept as the system's empty output."
+                line, "translation", say("The translation is empty; it is kept as the system's empty output.")
             )
         if not stands_in(compound, source):
-            self._warn(line, "compound", f"The compound “{excerpt(compound)}” was not found in its source.")
+            self._warn(
+                line,
+                "compound",
+                say("The compound “{compound}” was not found in its source.", compound=excerpt(compound)),
+            )
         self.labels.append(output.label)
         self.rows.append(
             CompoundRow(
@@ -250,7 +289,9 @@ class _LineReader:
         ):
             if text is not None and is_blank(text):
                 complete = False
-                self.findings.errors.append(RowIssue(line, column, f"{name}: the line is empty."))
+                self.findings.errors.append(
+                    RowIssue(line, column, say("{name}: the line is empty.", name=name))
+                )
         return complete
 
     def _warn(self, line: int, column: str, message: str) -> None:

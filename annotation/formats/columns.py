@@ -9,6 +9,8 @@ from annotation.formats.cells import excerpt, fold_header, is_blank
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.rows import FileRows, Table, in_line_order
 from annotation.protocol.definition import Protocol
+from annotation.protocol.sentences import say, say_count
+from annotation.protocol.text import fold_key
 
 R = TypeVar("R")
 
@@ -86,7 +88,7 @@ def records(table: Table, matched: MatchedColumns) -> Iterator[Record]:
             for found in row.problems
         )
         if row.nested:
-            message = (
+            message = say(
                 "The value is a list or an object; only text, numbers, true, false and null can be read."
             )
             nested = (name for name, place in places.items() if place in row.nested)
@@ -103,7 +105,7 @@ def empty_cells(record: Record, protocol: Protocol, *, has_id: bool) -> list[Row
     names = [protocol.id_column] if has_id else []
     names += [column.name for column in protocol.columns if not column.may_be_empty]
     return [
-        RowIssue(record.line, name, "The cell is empty, but is needed.")
+        RowIssue(record.line, name, say("The cell is empty, but is needed."))
         for name in names
         if is_blank(record.cells.get(name))
     ]
@@ -113,6 +115,22 @@ def given_text(record: Record, name: str) -> str | None:
     """The cell as given, None where it is blank or not there."""
     text = record.cells.get(name)
     return None if is_blank(text) else text
+
+
+_YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+def yes_or_no(record: Record, name: str, problems: list[RowIssue]) -> bool:
+    """A cell that says yes or no, blank for no; adds a problem where it says neither."""
+    text = given_text(record, name)
+    if text is None:
+        return False
+    answer = _YES_OR_NO.get(fold_key(text).casefold())
+    if answer is None:
+        problems.append(
+            RowIssue(record.line, name, say("“{text}” is neither yes nor no.", text=excerpt(text)))
+        )
+    return bool(answer)
 
 
 def file_rows(
@@ -136,14 +154,18 @@ def file_rows(
         rows=tuple(rows),
         errors=in_line_order(errors),
         warnings=in_line_order(table.warnings + warnings),
+        header=table.header,
+        first_rows=table.first_rows,
     )
 
 
 def _missing_message(missing: list[str], header: tuple[str, ...], needed: tuple[str, ...]) -> str:
-    shown = ", ".join(f"“{excerpt(name, 40)}”" for name in header[:30])
-    more = f" and {len(header) - 30} more" if len(header) > 30 else ""
-    plural = "s" if len(missing) > 1 else ""
-    return (
-        f"The file lacks the column{plural} {', '.join(missing)}. It has {shown}{more}; "
-        f"needed are {', '.join(needed)}."
+    names = [f"“{excerpt(name, 40)}”" for name in header[:30]] + ["…"] * (len(header) > 30)
+    return say_count(
+        "The file lacks the column {missing}. It has {names}; needed are {needed}.",
+        "The file lacks the columns {missing}. It has {names}; needed are {needed}.",
+        n=len(missing),
+        missing=", ".join(missing),
+        names=", ".join(names),
+        needed=", ".join(needed),
     )

@@ -3,11 +3,20 @@
 from dataclasses import dataclass, field, replace
 
 from annotation.formats.cells import excerpt, is_blank, whole_number
-from annotation.formats.columns import Record, empty_cells, file_rows, given_text, match_item_columns, records
+from annotation.formats.columns import (
+    Record,
+    empty_cells,
+    file_rows,
+    given_text,
+    match_item_columns,
+    records,
+    yes_or_no,
+)
 from annotation.formats.errors import RowIssue
 from annotation.formats.keys import ItemKey, compound_key, id_key, repeated_id_message, unit_key
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.compound import COMPOUND, locate
+from annotation.protocol.sentences import say, say_count
 from annotation.protocol.text import fold_key
 
 TYPES = ("NP", "VP", "PP")
@@ -100,7 +109,7 @@ class _Reading:
         cells = record.cells
         context_no = context_number(record, problems)
         type_, pattern = self._type_and_pattern(record, problems)
-        differs = _source_differs(record, problems)
+        differs = yes_or_no(record, "source_differs", problems)
         if problems:
             self.errors.extend(problems)
             return
@@ -130,10 +139,18 @@ class _Reading:
         as_type = _as_type(pattern)
         if type_ is not None:
             if _as_type(type_) is None:
-                message = f"“{excerpt(type_)}” is no type of compound; the types are {', '.join(TYPES)}."
+                message = say(
+                    "“{type}” is no type of compound; the types are {types}.",
+                    type=excerpt(type_),
+                    types=", ".join(TYPES),
+                )
                 problems.append(RowIssue(record.line, "type", message))
             elif as_type not in (None, _as_type(type_)):
-                message = f"The pattern says {as_type}, the type says {_as_type(type_)}."
+                message = say(
+                    "The pattern says {as_type}, the type says {type}.",
+                    as_type=as_type,
+                    type=_as_type(type_),
+                )
                 problems.append(RowIssue(record.line, "pattern", message))
         if as_type is None:
             self.patterns += pattern is not None
@@ -163,10 +180,12 @@ class _Reading:
             return
         self.rows.append(row)
         if is_blank(row.translation):
-            message = "The translation is empty; it is kept as the system's empty output."
+            message = say("The translation is empty; it is kept as the system's empty output.")
             self.warnings.append(RowIssue(row.line, "translation", message))
         if not stands_in(row.compound, row.source):
-            message = f"The compound “{excerpt(row.compound)}” was not found in its source."
+            message = say(
+                "The compound “{compound}” was not found in its source.", compound=excerpt(row.compound)
+            )
             self.warnings.append(RowIssue(row.line, "compound", message))
         if row.reference is None and not states_no_reference:
             self.empty_references.append((row.line, row.key.folded))
@@ -181,10 +200,12 @@ class _Reading:
         if not with_reference:
             return
         empty = [line for line, key in self.empty_references if key not in with_reference]
-        message = "The reference is empty although other rows have one; fill it in, or leave out the column."
+        message = say(
+            "The reference is empty although other rows have one; fill it in, or leave out the column."
+        )
         self.errors.extend(RowIssue(line, "reference", message) for line in empty)
         reported = set(empty)
-        message = "There is no reference; the item stays out of BLEU."
+        message = say("There is no reference; the item stays out of BLEU.")
         self.warnings.extend(
             RowIssue(row.line, "reference", message)
             for row in self.rows
@@ -203,16 +224,21 @@ class _Reading:
         first = contexts[0]
         name = excerpt(first.compound)
         if len(contexts) != COMPOUND.contexts_per_unit:
-            plural = "s" if len(contexts) > 1 else ""
-            message = (
-                f"The compound “{name}” has {len(contexts)} context{plural} in this file instead of five."
+            message = say_count(
+                "The compound “{name}” has {n} context in this file instead of five.",
+                "The compound “{name}” has {n} contexts in this file instead of five.",
+                n=len(contexts),
+                name=name,
             )
             self.warnings.append(RowIssue(first.line, "compound", message))
         lines: dict[int, int] = {}
         for row in contexts:
             if row.context_no is not None and lines.setdefault(row.context_no, row.line) != row.line:
-                message = (
-                    f"Context {row.context_no} of “{name}” stands on line {lines[row.context_no]} already."
+                message = say(
+                    "Context {context_no} of “{name}” stands on line {line} already.",
+                    context_no=row.context_no,
+                    name=name,
+                    line=lines[row.context_no],
                 )
                 self.warnings.append(RowIssue(row.line, "context_no", message))
 
@@ -224,7 +250,7 @@ def context_number(record: Record, problems: list[RowIssue]) -> int | None:
         return None
     number = whole_number(text)
     if number is None or not 1 <= number <= MAX_CONTEXT_NO:
-        message = f"“{excerpt(text)}” is no number of a context; write 1, 2, 3, …"
+        message = say("“{text}” is no number of a context; write 1, 2, 3, …", text=excerpt(text))
         problems.append(RowIssue(record.line, "context_no", message))
     return number
 
@@ -232,19 +258,6 @@ def context_number(record: Record, problems: list[RowIssue]) -> int | None:
 def _output_of(system: str | None, run: str | None) -> tuple[str, str]:
     """System and run as they are compared."""
     return fold_key(system or ""), fold_key(run or "")
-
-
-_YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-
-
-def _source_differs(record: Record, problems: list[RowIssue]) -> bool:
-    text = given_text(record, "source_differs")
-    if text is None:
-        return False
-    answer = _YES_OR_NO.get(fold_key(text).casefold())
-    if answer is None:
-        problems.append(RowIssue(record.line, "source_differs", f"“{excerpt(text)}” is neither yes nor no."))
-    return bool(answer)
 
 
 def _as_type(text: str | None) -> str | None:
@@ -269,6 +282,10 @@ def _differences(row: CompoundRow, first: CompoundRow) -> list[RowIssue]:
     for name in _SHARED:
         mine, theirs = getattr(row, name), getattr(first, name)
         if None not in (mine, theirs) and mine != theirs:
-            message = f"The {name} differs from that on line {first.line}, which has the same key."
+            message = say(
+                "The {name} differs from that on line {line}, which has the same key.",
+                name=name,
+                line=first.line,
+            )
             problems.append(RowIssue(row.line, name, message))
     return problems

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from annotation.formats.errors import FormatError
+from annotation.protocol.sentences import say
 
 _CHUNK = 1 << 20
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
@@ -42,17 +43,17 @@ def detect_encoding(data: bytes) -> Encoding:
     look like Chinese rather than like UTF-8 with a broken place or Western text with accents.
     """
     if data.startswith(_UTF32_MARKS):
-        raise FormatError("The file is in UTF-32; save it as UTF-8.")
+        raise FormatError(say("The file is in UTF-32; save it as UTF-8."))
     for mark, name, codec in _MARKS:
         if data.startswith(mark):
             _check(data, codec, name.removesuffix("-sig").upper())
             return Encoding(name, codec)
     if b"\0" in data and _looks_like_utf16(data):
-        raise FormatError("The file looks like UTF-16 without a byte-order mark; save it as UTF-8.")
+        raise FormatError(say("The file looks like UTF-16 without a byte-order mark; save it as UTF-8."))
     if _first_undecodable(data, "utf-8") is None:
         return Encoding("utf-8", "utf-8")
     if _looks_chinese(data):
-        warning = "The file is not UTF-8; it was read as GB18030 (GBK). Check that its text looks right."
+        warning = say("The file is not UTF-8; it was read as GB18030 (GBK). Check that its text looks right.")
         return Encoding("gb18030", "gb18030", warning)
     _check(data, "utf-8", "UTF-8")
     return Encoding("utf-8", "utf-8")
@@ -87,8 +88,14 @@ def _check(data: bytes, codec: str, label: str) -> None:
     before = data[:at].decode(codec, errors="replace")
     line = len(_LINE_END.findall(before)) + 1
     raise FormatError(
-        f"The file is not valid {label}: byte 0x{data[at]:02X} at offset {at} (line {line}) does not fit. "
-        "Save it as UTF-8.",
+        say(
+            "The file is not valid {label}: byte 0x{byte} at offset {at} (line {line}) does not fit. "
+            "Save it as UTF-8.",
+            label=label,
+            byte=f"{data[at]:02X}",
+            at=at,
+            line=line,
+        ),
         line=line,
     )
 

@@ -13,9 +13,16 @@ from annotation.formats.cells import excerpt, is_blank
 from annotation.formats.decoding import Encoding, text_stream
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.rows import Row, Table
+from annotation.protocol.sentences import say, say_count
 
 _SEPARATORS = {"csv": ",", "tsv": "\t"}
-_SEPARATOR_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", "，": "full-width commas"}
+_SEPARATOR_NAMES = {
+    ",": say("commas"),
+    "\t": say("tabs"),
+    ";": say("semicolons"),
+    "|": say("bars"),
+    "，": say("full-width commas"),
+}
 
 # The library's limit of 131,072 characters a cell is process-wide, and shorter than texts people do import.
 csv.field_size_limit(2**31 - 1)
@@ -30,12 +37,12 @@ def read_delimited(data: bytes, encoding: Encoding, *, name: str, format: str) -
         (record for record in records if record.problems or not all(map(is_blank, record.cells))), None
     )
     if header is None:
-        raise FormatError("The file is empty.")
+        raise FormatError(say("The file is empty."))
     if header.problems:
         raise FormatError(header.problems[0].message, line=header.line)
     if lines.last.endswith("\r"):
         warnings.append(
-            RowIssue(None, None, "Rows end with a lone CR; each CR was taken for the end of a row.")
+            RowIssue(None, None, say("Rows end with a lone CR; each CR was taken for the end of a row."))
         )
     names = tuple(cell or "" for cell in header.cells)
     _refuse_other_separator(names, format, header.line)
@@ -60,7 +67,7 @@ class _NotedLines:
         self.count += 1
         if not self._mark_seen and "\ufeff" in self.last:
             self._mark_seen = True
-            message = (
+            message = say(
                 "A byte-order mark (U+FEFF) stands within the text, as where files were joined; it was kept."
             )
             self._warnings.append(RowIssue(self.count, None, message))
@@ -82,8 +89,11 @@ def _records(lines: _NotedLines, separator: str) -> Iterator[Row]:
 
 def _quoting_message(error: csv.Error) -> str:
     if "unexpected end" in str(error):
-        return "A cell that begins with a quotation mark is never closed; the rest of the file was taken for its text."
-    return (
+        return say(
+            "A cell that begins with a quotation mark is never closed; the rest of the file was taken "
+            "for its text."
+        )
+    return say(
         "A cell that begins with a quotation mark goes on after the mark that closes it. "
         "Quote the whole cell and double the marks inside it."
     )
@@ -97,7 +107,12 @@ def _data_rows(records: Iterator[Row], names: tuple[str, ...]) -> Iterator[Row]:
         elif is_blank(record.cells[0] if record.cells else "") and all(map(is_blank, record.cells)):
             continue
         elif len(record.cells) != len(names):
-            message = f"The row has {len(record.cells)} cells where the header has {len(names)}."
+            message = say_count(
+                "The row has {n} cell where the header has {header}.",
+                "The row has {n} cells where the header has {header}.",
+                n=len(record.cells),
+                header=len(names),
+            )
             yield Row(record.line, record.cells, problems=(RowIssue(record.line, None, message),))
         else:
             yield record
@@ -110,7 +125,12 @@ def _refuse_other_separator(names: tuple[str, ...], format: str, line: int) -> N
     for mark, label in _SEPARATOR_NAMES.items():
         if mark in names[0]:
             raise FormatError(
-                f"The header is a single cell, “{excerpt(names[0])}”, which looks like names separated by {label}. "
-                f"Save the file with {_SEPARATOR_NAMES[_SEPARATORS[format]]}.",
+                say(
+                    "The header is a single cell, “{name}”, which looks like names separated by "
+                    "{marks}. Save the file with {wanted}.",
+                    name=excerpt(names[0]),
+                    marks=label,
+                    wanted=_SEPARATOR_NAMES[_SEPARATORS[format]],
+                ),
                 line=line,
             )

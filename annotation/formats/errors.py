@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from annotation.protocol.sentences import say
+
 
 @dataclass(frozen=True, slots=True)
 class RowIssue:
@@ -30,6 +32,11 @@ class FormatError(Exception):
         self.column = column
 
     def __str__(self) -> str:
+        return str(self.sentence)
+
+    @property
+    def sentence(self) -> str:
+        """The message with its place."""
         return _located(self.line, self.column, self.message)
 
     def as_issue(self) -> RowIssue:
@@ -37,9 +44,10 @@ class FormatError(Exception):
 
 
 def _located(line: int | None, column: str | None, message: str) -> str:
-    places = []
-    if line is not None:
-        places.append(f"line {line}")
-    if column is not None:
-        places.append(f"column “{column}”")
-    return f"{', '.join(places)}: {message}" if places else message
+    if line is None and column is None:
+        return message
+    if column is None:
+        return say("line {line}: {message}", line=line, message=message)
+    if line is None:
+        return say("column “{column}”: {message}", column=column, message=message)
+    return say("line {line}, column “{column}”: {message}", line=line, column=column, message=message)

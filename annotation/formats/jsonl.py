@@ -2,18 +2,20 @@
 
 Every value becomes text: a number as it is written ("3.10" stays "3.10"), true and false as those words, null
 and an absent member as no value. What JSON leaves open is refused: an object (at any depth) that names a member
-twice, NaN and Infinity, lone surrogates.
+twice, NaN and Infinity (1e999 too), lone surrogates.
 """
 
 import json
 import re
 from collections.abc import Iterator
+from math import isinf
 from typing import Any
 
 from annotation.formats.cells import excerpt, is_blank
 from annotation.formats.decoding import Encoding, text_stream
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.rows import Row, Table
+from annotation.protocol.sentences import say
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONSTANT_NAMES = {True: "true", False: "false"}
@@ -31,11 +33,11 @@ def read_jsonl(data: bytes, encoding: Encoding, *, name: str) -> Table:
     records = list(_records(text_stream(data, encoding, newline="\n")))
     names = tuple(dict.fromkeys(name for _, found in records if isinstance(found, dict) for name in found))
     if not records:
-        raise FormatError("The file is empty.")
+        raise FormatError(say("The file is empty."))
     if not names:
         line, found = records[0]
         raise FormatError(
-            found.message if isinstance(found, RowIssue) else "The objects are empty.", line=line
+            found.message if isinstance(found, RowIssue) else say("The objects are empty."), line=line
         )
     return Table(name, "jsonl", encoding.name, None, names, _rows(records, names))
 
@@ -47,21 +49,25 @@ def _records(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any] | RowIs
         try:
             yield number, _parse(line)
         except _LineError as error:
-            yield number, RowIssue(number, None, str(error))
+            yield number, RowIssue(number, None, error.args[0])
 
 
 def _parse(line: str) -> dict[str, Any]:
     try:
         found = json.loads(
-            line, object_pairs_hook=_unique, parse_int=str, parse_float=str, parse_constant=_refuse_constant
+            line, object_pairs_hook=_unique, parse_int=str, parse_float=_number, parse_constant=_refuse_constant
         )
     except json.JSONDecodeError as error:
         reason = f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}"
-        raise _LineError(f"The line is not a JSON object: {reason}. Write one object a line.") from None
+        raise _LineError(
+            say("The line is not a JSON object: {reason}. Write one object a line.", reason=reason)
+        ) from None
     except RecursionError:
-        raise _LineError("The line holds lists or objects nested too deeply.") from None
+        raise _LineError(say("The line holds lists or objects nested too deeply.")) from None
     if not isinstance(found, dict):
-        raise _LineError("The line is valid JSON but no object. Write one object a line: {“name”: value, …}.")
+        raise _LineError(
+            say("The line is valid JSON but no object. Write one object a line: {{“name”: value, …}}.")
+        )
     return found
 
 
@@ -70,13 +76,25 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _LineError(f"The object names the member “{excerpt(twice)}” twice.")
+        raise _LineError(say("The object names the member “{twice}” twice.", twice=excerpt(twice)))
     return members
+
+
+def _number(written: str) -> str:
+    """A number as it is written; one too large to be any number would be read as Infinity by the next program."""
+    if isinf(float(written)):
+        raise _LineError(
+            say("The line holds {number}, which is larger than any number can be.", number=excerpt(written))
+        )
+    return written
 
 
 def _refuse_constant(constant: str) -> None:
     raise _LineError(
-        f"The line holds {constant}, which is no number in JSON. Use null where there is no value."
+        say(
+            "The line holds {constant}, which is no number in JSON. Use null where there is no value.",
+            constant=constant,
+        )
     )
 
 
@@ -104,7 +122,7 @@ def _text(value: Any) -> str | None:
 def _surrogates(line: int, names: tuple[str, ...], cells: tuple[str | None, ...]) -> Iterator[RowIssue]:
     for name, cell in zip(names, cells, strict=True):
         if cell and not cell.isascii() and _SURROGATE.search(cell):
-            message = (
+            message = say(
                 "The text holds half of a surrogate pair (such as \\ud83d alone), which is no character."
             )
             yield RowIssue(line, excerpt(name), message)

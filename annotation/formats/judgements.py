@@ -1,24 +1,42 @@
 """Files of judgements: which expert gave which label to which item."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from annotation.formats.cells import excerpt, is_blank, whole_number
-from annotation.formats.columns import MatchedColumns, Record, file_rows, given_text, match_columns, records
+from annotation.formats.columns import (
+    MatchedColumns,
+    Record,
+    file_rows,
+    given_text,
+    match_columns,
+    records,
+    yes_or_no,
+)
 from annotation.formats.compounds import context_number
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.keys import ItemKey, compound_key, id_key, triple_key
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.base import get_protocol
+from annotation.protocol.compound import WRONG_REASONS
+from annotation.protocol.definition import Choice
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say, say_count
 from annotation.protocol.text import fold_key, fold_name
+from annotation.protocol.triple import TRIPLE, ZERO_DETAILS
 
 _IDS = ("item_id", "triple_id")
-_OWN = ("annotator", "label", "seconds", "note", "revision", "system", "run")
+_OWN = (
+    "annotator", "label", "cannot_judge", "problem", "detail", "reasons", "atoms", "note", "unsure", "seconds",
+    "revision", "slot", "system", "run",
+)  # fmt: skip
 # The texts that name an item where there is no id, and that can be checked where there is one.
 _TEXTS = {"compound": ("compound", "context_no"), "triple": ("head", "relation", "tail")}
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+")
 MAX_REVISION = 9_999
+MAX_SLOT = 99
+_MAX_ATOM = 999
 
 # An expert (folded), the revision, the system and its run: whose label, of which output.
 _Whose = tuple[str, int | None, str, str]
@@ -26,7 +44,8 @@ _Whose = tuple[str, int | None, str, str]
 
 @dataclass(frozen=True, slots=True)
 class JudgementRow:
-    """One expert's label of one item. `label` is a code of the protocol's scale.
+    """One expert's answer to one item: `label`, a code of the protocol's scale, or the cause why they could not
+    judge it.
 
     `number` counts the file's data rows from 1: the item's position where a file goes by position. `key` is the
     id or, without one, what is derived from the texts, None where the file holds neither. `texts` are the
@@ -44,6 +63,18 @@ class JudgementRow:
     revision: int | None
     system: str | None
     run: str | None
+    slot: int | None = None
+    cannot_judge: str = ""
+    problem: str = ""
+    detail: str = ""
+    reasons: tuple[str, ...] = ()
+    atoms: tuple[int, ...] = ()
+    unsure: bool = False
+
+    @property
+    def answer(self) -> tuple[str, str]:
+        """What was judged: a label or a cause."""
+        return self.label, self.cannot_judge
 
 
 def read_judgements(
@@ -59,7 +90,8 @@ def read_judgements(
     `annotator` holds for rows that do not name theirs. `column` names the column that holds the labels, for
     files with one column per expert: there a row without a label is one the expert did not judge, and is
     skipped with a warning, unless the file goes `by_position`. Everywhere else an empty label is an error.
-    Two labels of one expert for one item need different `revision` numbers.
+    Two labels of one expert for one item need different `revision` numbers. What an export writes is read back:
+    a row holds a label or the cause of a “cannot judge”.
     """
     needed = ("label",) if annotator is not None else ("annotator", "label")
     matched = match_columns(
@@ -73,7 +105,12 @@ def read_judgements(
     for record in records(table, matched):
         reading.read(record)
     if reading.n_skipped:
-        message = f"{reading.n_skipped} rows have no label in the column “{excerpt(column or '')}”; they were skipped."
+        message = say_count(
+            "{n} row has no label in the column “{column}”; it was skipped.",
+            "{n} rows have no label in the column “{column}”; they were skipped.",
+            n=reading.n_skipped,
+            column=excerpt(column or ""),
+        )
         reading.warnings.append(RowIssue(None, column, message))
     return file_rows(
         table,
@@ -88,13 +125,16 @@ def read_judgements(
 def _check_key_columns(matched: MatchedColumns, protocol: str, *, by_position: bool) -> None:
     if all(name in matched for name in _IDS):
         raise FormatError(
-            "The file has both item_id and triple_id; keep the one that the items were imported with."
+            say("The file has both item_id and triple_id; keep the one that the items were imported with.")
         )
     texts = _TEXTS[protocol]
     if not (by_position or any(name in matched for name in _IDS) or all(name in matched for name in texts)):
         raise FormatError(
-            f"Nothing says which item a row belongs to: there is neither item_id or triple_id nor {', '.join(texts)}. "
-            "A file whose rows stand in the order of the items must be read by position."
+            say(
+                "Nothing says which item a row belongs to: there is neither item_id or triple_id nor "
+                "{texts}. A file whose rows stand in the order of the items must be read by position.",
+                texts=", ".join(texts),
+            )
         )
 
 
@@ -127,9 +167,12 @@ class _Reading:
         annotator = given_text(record, "annotator") or self.annotator or ""
         if is_blank(annotator):
             problems.append(
-                RowIssue(record.line, "annotator", "The cell is empty; name who gave this label.")
+                RowIssue(record.line, "annotator", say("The cell is empty; name who gave this label."))
             )
-        label, revision = self._label(record, problems), _revision(record, problems)
+        remarks = self._remarks(record, problems)
+        label = self._label(record, remarks.cannot_judge, problems)
+        revision = _number(record, "revision", MAX_REVISION, problems)
+        slot = _number(record, "slot", MAX_SLOT, problems)
         seconds = _seconds(record, problems)
         system, run = given_text(record, "system"), given_text(record, "run")
         whose = (fold_name(annotator), revision, fold_key(system or ""), fold_key(run or ""))
@@ -150,20 +193,46 @@ class _Reading:
                 revision=revision,
                 system=system,
                 run=run,
+                slot=slot,
+                cannot_judge=remarks.cannot_judge,
+                problem=remarks.problem,
+                detail=remarks.detail,
+                reasons=remarks.reasons,
+                atoms=remarks.atoms,
+                unsure=remarks.unsure,
             )
         )
 
-    def _label(self, record: Record, problems: list[RowIssue]) -> str:
+    def _remarks(self, record: Record, problems: list[RowIssue]) -> "_Remarks":
+        """What stands beside the label. Other programs' columns of these names may hold anything: what is no such
+        code is left out with a warning, except for the cause of a “cannot judge”, which is the answer itself.
+        """
+        causes = get_protocol(self.protocol).cannot_judge_causes
+        triple = self.protocol == TRIPLE.name
+        return _Remarks(
+            cannot_judge="".join(_codes(record, "cannot_judge", causes, problems)[:1]),
+            problem="".join(_codes(record, "problem", causes, self.warnings)[:1]),
+            detail="".join(_codes(record, "detail", ZERO_DETAILS if triple else (), self.warnings)[:1]),
+            reasons=_codes(record, "reasons", () if triple else WRONG_REASONS, self.warnings),
+            atoms=_atoms(record, self.warnings),
+            unsure=yes_or_no(record, "unsure", self.warnings),
+        )
+
+    def _label(self, record: Record, cause: str, problems: list[RowIssue]) -> str:
         text = given_text(record, "label")
         if text is None:
-            problems.append(RowIssue(record.line, "label", "The label is empty."))
+            if not cause:
+                problems.append(RowIssue(record.line, "label", say("The label is empty.")))
             return ""
+        if cause:
+            message = say("The row has a label and says “cannot judge”; an answer is one of the two.")
+            problems.append(RowIssue(record.line, "cannot_judge", message))
         try:
             if text not in self.labels:
-                self.labels[text] = get_protocol(self.protocol).parse_label(text)
+                self.labels[text] = get_protocol(self.protocol).parse_label(text, in_file=True)
             return self.labels[text]
         except ProtocolError as error:
-            problems.append(RowIssue(record.line, "label", excerpt(error.message, 400)))
+            problems.append(RowIssue(record.line, "label", error.message))
             return ""
 
     def _key(self, record: Record, whose: _Whose, problems: list[RowIssue]) -> ItemKey | None:
@@ -173,14 +242,16 @@ class _Reading:
             return self._derived_key(record, whose, problems)
         text = given_text(record, id_column)
         if text is None:
-            problems.append(RowIssue(record.line, id_column, "The cell is empty, but is needed."))
+            problems.append(RowIssue(record.line, id_column, say("The cell is empty, but is needed.")))
             return None
         key = id_key(text)
         line = self.first_lines.setdefault((key.folded, whose), record.line)
         if line != record.line:
-            message = (
-                f"The same expert's label of “{excerpt(text)}” stands on line {line} already. Remove one of them, or "
-                "number them in a column “revision”."
+            message = say(
+                "The same expert's label of “{text}” stands on line {line} already. Remove one of "
+                "them, or number them in a column “revision”.",
+                text=excerpt(text),
+                line=line,
             )
             problems.append(RowIssue(record.line, id_column, message))
         return key
@@ -194,7 +265,7 @@ class _Reading:
         texts = [given_text(record, name) or "" for name in names if name != "context_no"]
         if not all(texts):
             problems += [
-                RowIssue(record.line, name, "The cell is empty, but is needed.")
+                RowIssue(record.line, name, say("The cell is empty, but is needed."))
                 for name in names
                 if name != "context_no" and given_text(record, name) is None
             ]
@@ -212,16 +283,61 @@ def _text_key(texts: list[str], number: int | None, occurrence: int) -> ItemKey:
     return triple_key(head, relation, tail, occurrence=occurrence)
 
 
-def _revision(record: Record, problems: list[RowIssue]) -> int | None:
-    text = given_text(record, "revision")
+@dataclass(frozen=True, slots=True)
+class _Remarks:
+    """What a row says beside its label."""
+
+    cannot_judge: str
+    problem: str
+    detail: str
+    reasons: tuple[str, ...]
+    atoms: tuple[int, ...]
+    unsure: bool
+
+
+def _number(record: Record, name: str, highest: int, problems: list[RowIssue]) -> int | None:
+    text = given_text(record, name)
     if text is None:
         return None
     number = whole_number(text)
-    if number is None or not 1 <= number <= MAX_REVISION:
+    if number is None or not 1 <= number <= highest:
         problems.append(
-            RowIssue(record.line, "revision", f"“{excerpt(text)}” is no revision; write 1, 2, 3, …")
+            RowIssue(
+                record.line,
+                name,
+                say("“{text}” is no {name}; write 1, 2, 3, …", text=excerpt(text), name=name),
+            )
         )
     return number
+
+
+def _codes(record: Record, name: str, choices: Sequence[Choice], found: list[RowIssue]) -> tuple[str, ...]:
+    """The codes in a cell, with spaces between them; what is none of the choices is noted in `found`."""
+    known = [choice.code for choice in choices]
+    codes = (given_text(record, name) or "").split()
+    for code in codes:
+        if code not in known:
+            message = say(
+                "“{code}” is not one of the choices, which are {known}.",
+                code=excerpt(code),
+                known=", ".join(known) or "–",
+            )
+            found.append(RowIssue(record.line, name, message))
+    return tuple(code for code in codes if code in known)
+
+
+def _atoms(record: Record, warnings: list[RowIssue]) -> tuple[int, ...]:
+    text = given_text(record, "atoms")
+    if text is None:
+        return ()
+    numbers = [whole_number(word) for word in text.split()]
+    found = tuple(number for number in numbers if number is not None and number <= _MAX_ATOM)
+    if len(found) < len(numbers):
+        message = say(
+            "“{text}” does not number the atoms; write their places with spaces: 0 2.", text=excerpt(text)
+        )
+        warnings.append(RowIssue(record.line, "atoms", message))
+    return found
 
 
 def _seconds(record: Record, problems: list[RowIssue]) -> float | None:
@@ -229,7 +345,9 @@ def _seconds(record: Record, problems: list[RowIssue]) -> float | None:
     if text is None:
         return None
     if not _SECONDS.fullmatch(fold_key(text)):
-        message = f"“{excerpt(text)}” is no number of seconds; write a number such as 12.5, or nothing."
+        message = say(
+            "“{text}” is no number of seconds; write a number such as 12.5, or nothing.", text=excerpt(text)
+        )
         problems.append(RowIssue(record.line, "seconds", message))
         return None
     return float(fold_key(text))

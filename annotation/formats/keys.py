@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass
 
 from annotation.formats.cells import excerpt
+from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
 
 # Parts of a key are joined with a character that no text file holds within a cell.
@@ -62,13 +63,18 @@ def unit_key(compound: str) -> str:
 
 def repeated_id_message(key: ItemKey, first: ItemKey, first_line: int) -> str:
     """That an id stands in the file twice; look-alikes are both shown, what cannot be seen as escapes."""
-    alike = (
-        ""
-        if key.given == first.given
-        else f" as “{excerpt(first.given)}” (ids that look the same are the same)"
-    )
-    return (
-        f"The id “{excerpt(key.given)}” stands on line {first_line} already{alike}. Give each row its own id."
+    if key.given == first.given:
+        return say(
+            "The id “{id}” stands on line {line} already. Give each row its own id.",
+            id=excerpt(key.given),
+            line=first_line,
+        )
+    return say(
+        "The id “{id}” stands on line {line} already as “{first}” (ids that look the same are the same). "
+        "Give each row its own id.",
+        id=excerpt(key.given),
+        line=first_line,
+        first=excerpt(first.given),
     )
 
 

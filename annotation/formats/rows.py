@@ -30,7 +30,8 @@ class Table:
     """A file as a header and rows. `format` is csv, tsv, jsonl or xlsx.
 
     `encoding` is the encoding the text was read in (None for a workbook), `sheet` the sheet's name in a workbook.
-    `rows` can be gone through once; `warnings` is complete only after that.
+    `rows` can be gone through once; `warnings` is complete only after that. `first_rows` are the first of them, for
+    people to see whether the file was read as it was meant.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Table:
     header: tuple[str, ...]
     rows: Iterator[Row]
     warnings: list[RowIssue] = field(default_factory=list)
+    first_rows: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class FileRows(Generic[R]):
 
     `columns` maps column names as given to canonical ones; `unknown_columns` were not read. `n_rows` counts
     all rows but blank ones, so it is larger than `len(rows)` where there are errors. With any error nothing of
-    the file may be stored.
+    the file may be stored. `header` and `first_rows` show the beginning of the file as it was read.
     """
 
     name: str
@@ -61,6 +63,8 @@ class FileRows(Generic[R]):
     rows: tuple[R, ...]
     errors: tuple[RowIssue, ...]
     warnings: tuple[RowIssue, ...]
+    header: tuple[str, ...] = ()
+    first_rows: tuple[Row, ...] = ()
 
 
 def in_line_order(issues: list[RowIssue]) -> tuple[RowIssue, ...]:

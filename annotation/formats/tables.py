@@ -1,7 +1,7 @@
 """A file as a table of text: CSV, TSV, JSONL or XLSX, told apart by content and extension."""
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path, PurePath
 
 from annotation.formats.cells import excerpt, fold_header, is_blank
@@ -11,12 +11,15 @@ from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.rows import Row, Table
 from annotation.formats.workbook import is_workbook, read_workbook
+from annotation.protocol.sentences import say
 
 __all__ = ["Row", "Table", "read_table"]
 
 _JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
 _TAB_EXTENSIONS = (".tsv", ".tab")
 _WORKBOOK_EXTENSIONS = (".xlsx", ".xlsm", ".xls")
+_PARQUET_MARK = b"PAR1"
+FIRST_ROWS = 5
 
 
 def read_table(source: Path | bytes, *, name: str) -> Table:
@@ -29,21 +32,22 @@ def read_table(source: Path | bytes, *, name: str) -> Table:
     """
     data = source if isinstance(source, bytes) else _bytes_of(source)
     if not data:
-        raise FormatError("The file is empty.")
+        raise FormatError(say("The file is empty."))
     table = _read(data, name)
     _check_header(table.header)
     rows = _without_nul(table)
-    first = next(rows, None)
-    if first is None:
-        raise FormatError("The file has a header but no data rows.")
+    first = tuple(islice(rows, FIRST_ROWS))
+    if not first:
+        raise FormatError(say("The file has a header but no data rows."))
     return Table(
         table.name,
         table.format,
         table.encoding,
         table.sheet,
         table.header,
-        chain([first], rows),
+        chain(first, rows),
         table.warnings,
+        first,
     )
 
 
@@ -51,7 +55,9 @@ def _bytes_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise FormatError(f"The file “{path}” cannot be opened: {error.strerror}.") from None
+        raise FormatError(
+            say("The file “{path}” cannot be opened: {strerror}.", path=path, strerror=error.strerror)
+        ) from None
 
 
 def _read(data: bytes, name: str) -> Table:
@@ -60,7 +66,14 @@ def _read(data: bytes, name: str) -> Table:
         return read_workbook(data, name=name)
     if extension in _WORKBOOK_EXTENSIONS:
         raise FormatError(
-            f"The file's name ends in {extension}, but it is no workbook. Save it as .xlsx or as CSV."
+            say(
+                "The file's name ends in {extension}, but it is no workbook. Save it as .xlsx or as CSV.",
+                extension=extension,
+            )
+        )
+    if data.startswith(_PARQUET_MARK):
+        raise FormatError(
+            say("This is a Parquet file; those are written here, not read. Send CSV, TSV, JSONL or XLSX.")
         )
     encoding = detect_encoding(data)
     kind = _text_format(data, encoding, extension)
@@ -89,12 +102,17 @@ def _check_header(header: tuple[str, ...]) -> None:
     seen: dict[str, str] = {}
     for name in header:
         if "\0" in name:
-            raise FormatError(f"The column name “{excerpt(name)}” holds U+0000.")
+            raise FormatError(say("The column name “{name}” holds U+0000.", name=excerpt(name)))
         folded = fold_header(name)
         if folded and folded in seen:
             raise FormatError(
-                f"The header names the column “{excerpt(folded)}” twice, as “{excerpt(seen[folded])}” and as "
-                f"“{excerpt(name)}” (spaces around a name and its case do not count)."
+                say(
+                    "The header names the column “{column}” twice, as “{first}” and as “{name}” "
+                    "(spaces around a name and its case do not count).",
+                    column=excerpt(folded),
+                    first=excerpt(seen[folded]),
+                    name=excerpt(name),
+                )
             )
         seen[folded] = name
 
@@ -107,7 +125,9 @@ def _without_nul(table: Table) -> Iterator[Row]:
             yield row
             continue
         problems = tuple(
-            RowIssue(row.line, excerpt(table.header[i]), "The text holds U+0000, which cannot be stored.")
+            RowIssue(
+                row.line, excerpt(table.header[i]), say("The text holds U+0000, which cannot be stored.")
+            )
             for i in found
             if i < len(table.header)
         )

@@ -7,6 +7,7 @@ from annotation.formats.columns import Record, empty_cells, file_rows, given_tex
 from annotation.formats.errors import RowIssue
 from annotation.formats.keys import ItemKey, id_key, repeated_id_message, triple_key
 from annotation.formats.rows import FileRows, Table
+from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
 from annotation.protocol.triple import CLASS_GROUPS, GENERAL_RELATIONS, RELATION_NAMES, TRIPLE
 
@@ -101,8 +102,10 @@ class _Reading:
         self.repeated[key.folded] = (count + 1, first_line)
         if count == 0:
             return key
-        message = (
-            f"The same triple stands on line {first_line} already; it is kept as number {count + 1} of them."
+        message = say(
+            "The same triple stands on line {line} already; it is kept as number {number} of them.",
+            line=first_line,
+            number=count + 1,
         )
         self.warnings.append(RowIssue(record.line, None, message))
         return triple_key(*texts, occurrence=count + 1)
@@ -122,9 +125,11 @@ class _Reading:
         if name is None or name in _CLASSES or name in self.odd_classes:
             return
         self.odd_classes.add(name)
-        message = (
-            f"“{excerpt(name)}” is none of the classes {', '.join(_CLASSES)} (case counts). It is kept, but its "
-            "items count in no group, neither ID nor OOD nor Adv. Further rows of this class are not listed."
+        message = say(
+            "“{name}” is none of the classes {classes} (case counts). It is kept, but its items count "
+            "in no group, neither ID nor OOD nor Adv. Further rows of this class are not listed.",
+            name=excerpt(name),
+            classes=", ".join(_CLASSES),
         )
         self.warnings.append(RowIssue(row.line, "class", message))
 
@@ -134,8 +139,12 @@ def _row_problems(record: Record, has_id: bool) -> list[RowIssue]:
     relation = given_text(record, "relation")
     if relation is not None and relation not in _RELATIONS:
         near = _RELATION_SPELLINGS.get(fold_header(relation))
-        advice = f"did you mean “{near}”?" if near else f"the relations are {', '.join(_RELATIONS)}."
-        message = f"“{excerpt(relation)}” is no relation; {advice}"
+        advice = (
+            say("did you mean “{near}”?", near=near)
+            if near
+            else say("the relations are {relations}.", relations=", ".join(_RELATIONS))
+        )
+        message = say("“{relation}” is no relation; {advice}", relation=excerpt(relation), advice=advice)
         problems.append(RowIssue(record.line, "relation", message))
     return problems
 
@@ -146,7 +155,7 @@ def _split(record: Record, problems: list[RowIssue]) -> str | None:
         return None
     split = _SPLITS.get(fold_header(text))
     if split is None:
-        message = f"“{excerpt(text)}” is no split; write dev, test (or tst) or train (or trn)."
+        message = say("“{text}” is no split; write dev, test (or tst) or train (or trn).", text=excerpt(text))
         problems.append(RowIssue(record.line, "split", message))
     return split
 
@@ -159,6 +168,6 @@ def _label(record: Record, problems: list[RowIssue]) -> str | None:
     number = whole_number(text)
     label = _LABELS.get(fold_key(text).casefold()) if number is None else str(number)
     if label not in ("0", "1"):
-        message = f"“{excerpt(text)}” is no final label; write 1 (plausible) or 0."
+        message = say("“{text}” is no final label; write 1 (plausible) or 0.", text=excerpt(text))
         problems.append(RowIssue(record.line, "label", message))
     return label

@@ -16,12 +16,17 @@ from xml.etree.ElementTree import Element, iterparse
 from annotation.formats.cells import excerpt, is_blank
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.rows import Row, Table
+from annotation.protocol.sentences import say
 
 if TYPE_CHECKING:
     from openpyxl.reader.excel import ExcelReader
 
-# A small file may unpack to any size.
-MAX_UNPACKED_BYTES = 1 << 30
+# A small file may unpack to any size, and one cell of it may fill the memory twice over.
+MAX_UNPACKED_BYTES = 256 << 20
+# Sheets shrink to a tenth, or a fortieth where rows repeat; only what was made to fill the memory shrinks more.
+MAX_RATIO = 200
+_RATIO_FROM = 16 << 20  # bytes unpacked; below, nothing is at stake
+_CHUNK = 1 << 16
 _MAX_COLUMNS = 16_384
 
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
@@ -46,7 +51,7 @@ def read_workbook(data: bytes, *, name: str) -> Table:
     """
     if data.startswith(_OLD_EXCEL):
         raise FormatError(
-            "The file is an old Excel workbook (.xls) or one with a password; save it as plain .xlsx."
+            say("The file is an old Excel workbook (.xls) or one with a password; save it as plain .xlsx.")
         )
     try:
         return _read(data, name)
@@ -78,7 +83,7 @@ def _read(data: bytes, name: str) -> Table:
         (sheet.name, rel.target) for sheet, rel in package.parser.find_sheets() if "chart" not in rel.Type
     ]
     if not sheets:
-        raise FormatError("The workbook has no sheet. Save it again as .xlsx.")
+        raise FormatError(say("The workbook has no sheet. Save it again as .xlsx."))
     title, path = sheets[0]
     context = _Context(
         strings=_shared_strings(package),
@@ -89,7 +94,7 @@ def _read(data: bytes, name: str) -> Table:
     rows = _sheet_rows(package.archive, path, context)
     line, cells, problems = next((row for row in rows if _has_content(row)), (0, [], []))
     if not line:
-        raise FormatError(f"The first sheet, “{excerpt(title)}”, is empty.")
+        raise FormatError(say("The first sheet, “{title}”, is empty.", title=excerpt(title)))
     if problems:
         raise FormatError(problems[0].message, line=line)
     header = tuple(_trimmed(cells))
@@ -97,15 +102,36 @@ def _read(data: bytes, name: str) -> Table:
     return Table(name, "xlsx", None, title, header, _data_rows(rows, header), context.warnings)
 
 
+class _Archive(zipfile.ZipFile):
+    """An archive none of whose files unpacks to more than it says it does, not even on the way.
+
+    Reading in pieces stops at the stated size; reading all at once unpacks everything first, and cuts it then.
+    """
+
+    def read(self, name: str | zipfile.ZipInfo, pwd: bytes | None = None) -> bytes:
+        with self.open(name, pwd=pwd) as stream:
+            return b"".join(iter(lambda: stream.read(_CHUNK), b""))
+
+
 def _open(data: bytes) -> "ExcelReader":
     """The package with its styles; not its properties or theme, which may be broken and do not matter."""
     from openpyxl.reader.excel import ExcelReader  # noqa: PLC0415
     from openpyxl.styles.stylesheet import apply_stylesheet  # noqa: PLC0415
 
-    with zipfile.ZipFile(BytesIO(data)) as archive:
-        if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED_BYTES:
-            raise FormatError("The workbook unpacks to more than 1 GiB; save its first sheet as CSV.")
+    archive = _Archive(BytesIO(data))
+    unpacked = sum(entry.file_size for entry in archive.infolist())
+    if unpacked > MAX_UNPACKED_BYTES or unpacked > max(_RATIO_FROM, MAX_RATIO * len(data)):
+        raise FormatError(
+            say(
+                "The workbook unpacks to {size} MiB; at most {limit} MiB are read, and at most {ratio} times the "
+                "file's size. Save its first sheet as CSV.",
+                size=f"{unpacked / (1 << 20):,.0f}",
+                limit=f"{MAX_UNPACKED_BYTES >> 20:,}",
+                ratio=MAX_RATIO,
+            )
+        )
     package = ExcelReader(BytesIO(data), read_only=True, data_only=True)
+    package.archive = archive
     package.read_manifest()
     package.read_workbook()
     apply_stylesheet(package.archive, package.wb)
@@ -115,7 +141,10 @@ def _open(data: bytes) -> "ExcelReader":
 def _unreadable(error: Exception) -> FormatError:
     detail = excerpt(f"{type(error).__name__}: {error}")
     return FormatError(
-        f"The workbook cannot be read ({detail}). Open it in a spreadsheet and save it as .xlsx again."
+        say(
+            "The workbook cannot be read ({detail}). Open it in a spreadsheet and save it as .xlsx again.",
+            detail=detail,
+        )
     )
 
 
@@ -172,7 +201,12 @@ def _sheet_rows(archive: zipfile.ZipFile, path: str, context: _Context) -> Itera
                     cells.append(_cell_text(cell, line, position, context))
                 except _CellError as error:
                     cells.append("")
-                    message = f"Cell {_letters(position)}{line}: {error}"
+                    message = say(
+                        "Cell {position}{line}: {error}",
+                        position=_letters(position),
+                        line=line,
+                        error=error.args[0],
+                    )
                     problems.append(RowIssue(line, _letters(position), message))
             element.clear()
             yield line, cells, problems
@@ -192,7 +226,7 @@ def _cell_text(cell: Element, line: int, position: int, context: _Context) -> st
         # A formula whose result is an empty text has an empty value of the kind "str".
         if cell.find(_FORMULA) is not None and (value is None or kind != "str"):
             raise _CellError(
-                "the formula has no stored value. Open the workbook, save it, or paste the values."
+                say("the formula has no stored value. Open the workbook, save it, or paste the values.")
             )
         return ""
     if kind == "s":
@@ -202,7 +236,7 @@ def _cell_text(cell: Element, line: int, position: int, context: _Context) -> st
     if kind == "b":
         return "true" if value == "1" else "false"
     if kind == "e":
-        raise _CellError(f"it holds the error {excerpt(value)}.")
+        raise _CellError(say("it holds the error {value}.", value=excerpt(value)))
     style = int(cell.get("s", 0))
     if kind == "d" or style in context.date_styles:
         return _date(value, kind, style, (line, position), context)
@@ -225,12 +259,18 @@ def _date(value: str, kind: str, style: int, place: tuple[int, int], context: _C
         try:
             moment = from_excel(float(value), context.epoch, timedelta=style in context.duration_styles)
         except (OverflowError, ValueError):
-            raise _CellError(f"{excerpt(value)} is formatted as a date but is none.") from None
+            raise _CellError(
+                say("{value} is formatted as a date but is none.", value=excerpt(value))
+            ) from None
         text = moment.isoformat() if hasattr(moment, "isoformat") else str(moment)
         text = text.removesuffix("T00:00:00")
     if position not in context.dates_seen:
         context.dates_seen.add(position)
-        message = f"Column {_letters(position)} holds dates, from this row on; they are read as text such as {text}."
+        message = say(
+            "Column {position} holds dates, from this row on; they are read as text such as {text}.",
+            position=_letters(position),
+            text=text,
+        )
         context.warnings.append(RowIssue(line, _letters(position), message))
     return text
 
@@ -245,7 +285,11 @@ def _data_rows(rows: Iterator[_SheetRow], header: tuple[str, ...]) -> Iterator[R
             beyond = len(_trimmed(cells[len(header) :]))
             if beyond:
                 place = f"{_letters(len(header) + beyond - 1)}{line}"
-                message = f"Cell {place} holds text, but the header has only {len(header)} columns."
+                message = say(
+                    "Cell {place} holds text, but the header has only {n} columns.",
+                    place=place,
+                    n=len(header),
+                )
                 problems.append(RowIssue(line, None, message))
             padded = (*cells[: len(header)], *[""] * (len(header) - len(cells)))
             yield Row(line, padded, problems=tuple(_named(problem, header) for problem in problems))
@@ -268,7 +312,11 @@ def _other_sheets(
     filled = [name for name, path in others if any(map(_has_content, _sheet_rows(archive, path, aside)))]
     if filled:
         names = ", ".join(f"“{excerpt(name, 40)}”" for name in filled)
-        message = f"Only the first sheet, “{excerpt(title, 40)}”, is read. These hold something too: {names}."
+        message = say(
+            "Only the first sheet, “{title}”, is read. These hold something too: {names}.",
+            title=excerpt(title, 40),
+            names=names,
+        )
         yield RowIssue(None, None, message)
 
 

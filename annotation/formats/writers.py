@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from annotation.formats.cells import excerpt
 from annotation.formats.errors import FormatError
+from annotation.protocol.sentences import say
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +70,9 @@ def write_table(
         return write_xlsx(columns, rows, numeric=numeric)
     if format == "parquet":
         return write_parquet(columns, rows, numeric=numeric)
-    raise FormatError(f"There is no format “{format}”; write {', '.join(FORMATS)}.")
+    raise FormatError(
+        say("There is no format “{format}”; write {formats}.", format=format, formats=", ".join(FORMATS))
+    )
 
 
 def write_csv(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, mark: bool) -> Iterator[bytes]:
@@ -192,7 +195,9 @@ def _sheet_row(
     page: "WriteOnlyWorksheet", line: int, cells: list[tuple[str, Cell]], numeric: Numeric
 ) -> list[object]:
     if line > _MAX_ROWS:
-        raise FormatError(f"A sheet holds {_MAX_ROWS:,} rows at most; export to CSV.", line=line)
+        raise FormatError(
+            say("A sheet holds {limit} rows at most; export to CSV.", limit=f"{_MAX_ROWS:,}"), line=line
+        )
     return [
         cell
         if cell is None or (name in numeric and not isinstance(cell, str))
@@ -207,8 +212,10 @@ def _sheet_cell(page: "WriteOnlyWorksheet", text: str, line: int, column: str) -
 
     escaped = _NEEDS_ESCAPE.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
     if 2 * len(escaped) > _MAX_CELL and len(escaped.encode("utf-16-le")) > 2 * _MAX_CELL:
-        message = (
-            f"The text has {len(text):,} characters; a cell of a workbook holds {_MAX_CELL:,}. Export to CSV."
+        message = say(
+            "The text has {n} characters; a cell of a workbook holds {limit}. Export to CSV.",
+            n=f"{len(text):,}",
+            limit=f"{_MAX_CELL:,}",
         )
         raise FormatError(message, line=line, column=excerpt(column))
     if not escaped.startswith(("=", "#")):

@@ -3,6 +3,7 @@
 Exit 0: done. 1: the input is bad; a plain sentence says where. 2: the command was called wrongly.
 """
 
+import errno
 import json
 import sys
 from collections.abc import Iterable
@@ -10,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import DatabaseError, OperationalError, connection
 
 from annotation.formats.errors import FormatError
 from annotation.models import Campaign
@@ -59,6 +62,11 @@ class AssayCommand(BaseCommand):
             self._end(document, str(error), as_json=options["json"], code=1)
         except (ProtocolError, Refused) as error:
             self._end(error_document(error.message), error.message, as_json=options["json"], code=1)
+        except (DatabaseError, OSError) as error:
+            sentence = _out_of_order(error)
+            if not sentence:
+                raise
+            self._end(error_document(sentence), sentence, as_json=options["json"], code=1)
         else:
             for note in outcome.notes:
                 self.stderr.write(note)
@@ -74,6 +82,29 @@ class AssayCommand(BaseCommand):
             self.stdout.write(_dump(document))
         self.stderr.write(sentence)
         sys.exit(code)
+
+
+_NO_SUCH = {"no such table": "table", "no such column": "column", "42P01": "table", "42703": "column"}
+_DISK_FULL = "53100"  # PostgreSQL; SQLite says it in words
+
+
+def _out_of_order(error: DatabaseError | OSError) -> str:
+    """What whoever runs the machine can do about the database or its disk; empty where the fault is the program's."""
+    said = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    state = getattr(error.__cause__, "pgcode", None) or ""
+    lacks = next((kind for sign, kind in _NO_SUCH.items() if sign == state or said.startswith(sign)), None)
+    if lacks and isinstance(error, DatabaseError):
+        sqlite = connection.vendor == "sqlite"
+        place = f"data folder {settings.DATA_DIR}" if sqlite else f"database {connection.settings_dict['NAME']}"
+        what = "has no tables yet" if lacks == "table" else "is of an older version"
+        variable = "ASSAY_DATA_DIR" if sqlite else "DATABASE_URL"
+        return f"The {place} {what}; run `manage.py migrate`, or is {variable} not set?"
+    full = "full" in said or state == _DISK_FULL or getattr(error, "errno", None) == errno.ENOSPC
+    if full:
+        return f"The disk is full ({said}). Nothing half done is visible; free space and repeat."
+    if isinstance(error, OperationalError):
+        return f"The database said: {said}. Nothing half done is visible; mend that and repeat."
+    return ""
 
 
 def _dump(document: dict[str, Any]) -> str:
@@ -119,9 +150,22 @@ def describe_issues(document: dict[str, Any], limit: int = 50) -> list[str]:
         for conflict in document["conflicts"]
     ]
     lines += [f"warning: {_place(issue)}{issue['message']}" for issue in document["warnings"]]
+    if document.get("other_patterns"):
+        lines.append(_other_patterns(document["other_patterns"]))
     if document["unknown_columns"]:
         lines.insert(0, f"columns not used: {', '.join(document['unknown_columns'])}")
     return lines if len(lines) <= limit else [*lines[:limit], f"… and {len(lines) - limit} more (see --json)"]
+
+
+def _other_patterns(compounds: list[str], limit: int = 10) -> str:
+    names = ", ".join(f"“{_short(name)}”" for name in compounds[:limit])
+    more = f" and {len(compounds) - limit} more" if len(compounds) > limit else ""
+    return f"warning: no known pattern, so tables by pattern show them as “other”: {names}{more}."
+
+
+def counted(n: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: 1 item, 2 items."""
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"
 
 
 def _place(issue: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from annotation.models.final_label import FinalLabel
 from annotation.models.guideline import Guideline
 from annotation.models.item import Context, ImportBatch, Item, Output, System, Unit
 from annotation.models.job import Job, Worker
+from annotation.models.question import Question
 from annotation.models.round import Assignment, Design, HandIn, Part, PartUnit, Round
 from annotation.models.time_entry import TimeEntry
 from annotation.models.user import User
@@ -29,6 +30,7 @@ __all__ = [
     "Output",
     "Part",
     "PartUnit",
+    "Question",
     "Round",
     "Surplus",
     "System",

@@ -70,6 +70,11 @@ class Part(models.Model):
         ordering = ["index"]
         constraints = [models.UniqueConstraint(fields=["round", "index"], name="part_index_once")]
 
+    @property
+    def number(self) -> int:
+        """What people call it: they count from 1, addresses and documents from 0."""
+        return self.index + 1
+
 
 class PartUnit(models.Model):
     """A unit in its part: in one part of a round only."""

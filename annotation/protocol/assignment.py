@@ -12,6 +12,7 @@ from itertools import combinations
 from types import MappingProxyType
 
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_name
 
 
@@ -108,7 +109,13 @@ def plan(
     [('a', 'b', 3), ('a', 'd', 3), ('b', 'c', 2), ('c', 'd', 2)]
     """
     if design not in _DESIGNS:
-        raise ProtocolError(f"There is no design “{design}”; the designs are {', '.join(_DESIGNS)}.")
+        raise ProtocolError(
+            say(
+                "There is no design “{design}”; the designs are {designs}.",
+                design=design,
+                designs=", ".join(_DESIGNS),
+            )
+        )
     _check_experts(experts)
     _check_units(units)
     slots = _DESIGNS[design](len(experts), k, parts)
@@ -190,16 +197,28 @@ _Slots = list[tuple[int, ...]]  # for each part its experts by index, slot 1 fir
 def _cyclic(n_experts: int, k: int, parts: int | None) -> _Slots:
     if not 1 <= k <= n_experts:
         raise ProtocolError(
-            f"A cyclic design gives each item to K different experts, and K = {k} does not fit the "
-            f"{n_experts} named: name at least {max(k, 1)}, or set K between 1 and {n_experts}."
+            say(
+                "A cyclic design gives each item to K different experts, and K = {k} does not fit the "
+                "{n_experts} named: name at least {least}, or set K between 1 and {n_experts}.",
+                k=k,
+                n_experts=n_experts,
+                least=max(k, 1),
+            )
         )
     n_parts = n_experts if parts is None else parts
     if n_parts < 1 or n_parts % n_experts:
         below = n_parts // n_experts * n_experts
-        possible = f"{below} or {below + n_experts}" if below > 0 else str(n_experts)
+        possible = (
+            say("{below} or {above}", below=below, above=below + n_experts) if below > 0 else str(n_experts)
+        )
         raise ProtocolError(
-            f"A cyclic design needs a multiple of its number of experts as parts, and {n_parts} is no "
-            f"multiple of {n_experts}: ask for {possible} parts."
+            say(
+                "A cyclic design needs a multiple of its number of experts as parts, and {n_parts} is "
+                "no multiple of {n_experts}: ask for {possible} parts.",
+                n_parts=n_parts,
+                n_experts=n_experts,
+                possible=possible,
+            )
         )
     return [tuple((p - slot) % n_experts for slot in range(k)) for p in range(n_parts)]
 
@@ -207,15 +226,23 @@ def _cyclic(n_experts: int, k: int, parts: int | None) -> _Slots:
 def _pairs_of_experts(n_experts: int, k: int, parts: int | None) -> _Slots:
     if k != 2:
         raise ProtocolError(
-            f"The design pairs gives each item to two experts, and here K = {k}: use the design cyclic."
+            say(
+                "The design pairs gives each item to two experts, and here K = {k}: use the design cyclic.",
+                k=k,
+            )
         )
     if n_experts < 2:
-        raise ProtocolError("The design pairs needs at least two experts; name another one.")
+        raise ProtocolError(say("The design pairs needs at least two experts; name another one."))
     pairs = list(combinations(range(n_experts), 2))
     if parts not in (None, len(pairs)):
         raise ProtocolError(
-            f"The design pairs has one part per pair of experts: {len(pairs)} parts for {n_experts} experts, "
-            f"not {parts}. Leave the number of parts out."
+            say(
+                "The design pairs has one part per pair of experts: {n_pairs} parts for {n_experts} "
+                "experts, not {parts}. Leave the number of parts out.",
+                n_pairs=len(pairs),
+                n_experts=n_experts,
+                parts=parts,
+            )
         )
     # Turned round where the distance is even, so that nobody always stands in the first slot.
     return [(a, b) if (b - a) % 2 else (b, a) for a, b in pairs]
@@ -224,13 +251,19 @@ def _pairs_of_experts(n_experts: int, k: int, parts: int | None) -> _Slots:
 def _single(n_experts: int, k: int, parts: int | None) -> _Slots:
     if k != 1:
         raise ProtocolError(
-            f"The design single gives each item to one expert, and here K = {k}: use cyclic or pairs."
+            say(
+                "The design single gives each item to one expert, and here K = {k}: use cyclic or pairs.", k=k
+            )
         )
     n_parts = n_experts if parts is None else parts
     if n_parts < n_experts:
         raise ProtocolError(
-            f"{n_parts} parts leave some of the {n_experts} experts without work: ask for {n_experts} parts "
-            "or more, or name fewer experts."
+            say(
+                "{n_parts} parts leave some of the {n_experts} experts without work: ask for "
+                "{n_experts} parts or more, or name fewer experts.",
+                n_parts=n_parts,
+                n_experts=n_experts,
+            )
         )
     return [(p % n_experts,) for p in range(n_parts)]
 
@@ -243,12 +276,14 @@ DESIGN_NAMES = tuple(_DESIGNS)
 
 def _check_experts(experts: Sequence[str]) -> None:
     if not experts:
-        raise ProtocolError("Name at least one expert.")
+        raise ProtocolError(say("Name at least one expert."))
     seen: dict[str, str] = {}
     for name in experts:
         folded = fold_name(name)
         if not folded:
-            raise ProtocolError("The name of one expert is empty; name each of them, with commas between.")
+            raise ProtocolError(
+                say("The name of one expert is empty; name each of them, with commas between.")
+            )
         if folded in seen:
             raise ProtocolError(_same_person(seen[folded], name))
         seen[folded] = name
@@ -256,10 +291,15 @@ def _check_experts(experts: Sequence[str]) -> None:
 
 def _same_person(first: str, second: str) -> str:
     if first == second:
-        return f"The expert “{first}” is named twice; an item needs different people: name each one once."
-    return (
-        f"“{first}” and “{second}” are one person, as names are compared without regard to case and width; "
-        "an item needs different people: name each one once."
+        return say(
+            "The expert “{first}” is named twice; an item needs different people: name each one once.",
+            first=first,
+        )
+    return say(
+        "“{first}” and “{second}” are one person, as names are compared without regard to case and "
+        "width; an item needs different people: name each one once.",
+        first=first,
+        second=second,
     )
 
 
@@ -267,7 +307,9 @@ def _check_units(units: Sequence[PlanUnit]) -> None:
     seen: set[str] = set()
     for unit in units:
         if unit.key in seen:
-            raise ProtocolError(f"The unit “{unit.key}” is listed twice; a unit goes into one part only.")
+            raise ProtocolError(
+                say("The unit “{key}” is listed twice; a unit goes into one part only.", key=unit.key)
+            )
         seen.add(unit.key)
 
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from annotation.protocol.compound import COMPOUND
 from annotation.protocol.definition import Answer, Choice, Column, Protocol, Words
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 from annotation.protocol.triple import TRIPLE
 
 __all__ = ["PROTOCOLS", "Answer", "Choice", "Column", "Protocol", "Words", "get_protocol"]
@@ -23,4 +24,6 @@ def get_protocol(name: str) -> Protocol:
         return PROTOCOLS[name]
     except KeyError:
         known = " and ".join(PROTOCOLS)
-        raise ProtocolError(f"There is no protocol “{name}”; the protocols are {known}.") from None
+        raise ProtocolError(
+            say("There is no protocol “{name}”; the protocols are {known}.", name=name, known=known)
+        ) from None

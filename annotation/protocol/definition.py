@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 from annotation.protocol.text import ZERO_WIDTH
 
 # Full-width forms only: full NFKC would also take "¹" or "①" for a 1, which nobody means as a label.
@@ -103,13 +104,21 @@ class Protocol:
             if answer.score == score:
                 return answer
         known = ", ".join(self.labels)
-        raise ProtocolError(f"“{score}” is not a label of the {self.name} scale, which has {known}.")
+        raise ProtocolError(
+            say(
+                "“{score}” is not a label of the {name} scale, which has {known}.",
+                score=score,
+                name=self.name,
+                known=known,
+            )
+        )
 
-    def parse_label(self, text: str) -> str:
+    def parse_label(self, text: str, *, in_file: bool = False) -> str:
         """The label code that a file, a form or a program means by `text`.
 
         Case, outer space, zero-width characters and full-width forms do not matter; numbers are compared
-        exactly, so 0.49999 is not 0.5. Anything else is a ProtocolError that lists what is accepted.
+        exactly, so 0.49999 is not 0.5. Anything else is a ProtocolError that lists what is accepted: to who
+        judges in words only, for experts never see scores; to who brings a file (`in_file`) as scores too.
 
         >>> from annotation.protocol.compound import COMPOUND
         >>> from annotation.protocol.triple import TRIPLE
@@ -123,10 +132,20 @@ class Protocol:
         for answer in self.scale:
             if folded in answer.accepted or (number is not None and number == Decimal(answer.score)):
                 return answer.score
-        accepted = ", ".join(self.examples)
+        accepted = ", ".join(self.examples if in_file else self._in_words())
         if not folded:
-            raise ProtocolError(f"The label is empty; write one of: {accepted}.")
-        raise ProtocolError(f"“{_shortened(text)}” is not an answer of this scale; write one of: {accepted}.")
+            raise ProtocolError(say("The label is empty; write one of: {accepted}.", accepted=accepted))
+        raise ProtocolError(
+            say(
+                "“{text}” is not an answer of this scale; write one of: {accepted}.",
+                text=_shortened(text),
+                accepted=accepted,
+            )
+        )
+
+    def _in_words(self) -> list[str]:
+        """The answers as pages name them, the highest first, in both languages: either is accepted."""
+        return [f"{answer.words.en} ({answer.words.zh})" for answer in reversed(self.scale)]
 
 
 def fold_label(text: str) -> str:

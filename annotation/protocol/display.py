@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 
 # Chinese characters and the punctuation that is only Chinese: CJK symbols, vertical and full-width forms.
 # Curly quotes, dashes and "…" also stand in English and are not counted.
@@ -85,7 +86,12 @@ def marked_source(source: str, span: tuple[int, int] | None) -> MarkedSource:
     start, end = span
     if not 0 <= start <= end <= len(source):
         raise ProtocolError(
-            f"The compound is marked at {start}–{end} of a source {len(source)} characters long; "
-            "locate it again in the text as it is now."
+            say(
+                "The compound is marked at {start}–{end} of a source {n} characters long; locate it "
+                "again in the text as it is now.",
+                start=start,
+                end=end,
+                n=len(source),
+            )
         )
     return MarkedSource(before=source[:start], compound=source[start:end], after=source[end:])

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from annotation.protocol.definition import Protocol, Words
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 
 # Why an item has no label, for people.
 REASONS: Mapping[str, Words] = MappingProxyType(
@@ -117,7 +118,9 @@ def get_rule(name: str, version: str | None = None) -> LabelRule:
             return rule
     known = ", ".join(f"{rule.name} (version {rule.version})" for rule in RULES)
     wanted = f"“{name}”" if version is None else f"“{name}” version {version}"
-    raise ProtocolError(f"There is no label rule {wanted}; the rules are {known}.")
+    raise ProtocolError(
+        say("There is no label rule {wanted}; the rules are {known}.", wanted=wanted, known=known)
+    )
 
 
 def final_label(rule: str, votes: Votes, *, k: int, version: str | None = None) -> Outcome:
@@ -147,10 +150,14 @@ def final_label(rule: str, votes: Votes, *, k: int, version: str | None = None) 
     chosen = get_rule(rule, version)
     _check_k(chosen, k)
     if len(votes) > k:
-        raise ProtocolError(f"There are {len(votes)} answers to an item that {k} experts were to judge.")
+        raise ProtocolError(
+            say("There are {n} answers to an item that {k} experts were to judge.", n=len(votes), k=k)
+        )
     for vote in votes:
         if vote not in (None, "1", "0.5", "0"):
-            raise ProtocolError(f"“{vote}” is not a label a rule can count; labels are 1, 0.5 and 0.")
+            raise ProtocolError(
+                say("“{vote}” is not a label a rule can count; labels are 1, 0.5 and 0.", vote=vote)
+            )
     label, reason = chosen.decide(votes) if len(votes) == k else (None, "incomplete")
     return Outcome(label=label, reason=reason, rule=chosen.name, version=chosen.version)
 
@@ -166,7 +173,11 @@ def default_rule(protocol: Protocol, k: int) -> str:
     if rule is None:
         allowed = " or ".join(name for name in protocol.label_rules if get_rule(name).only_k in (None, k))
         raise ProtocolError(
-            f"A {protocol.unit.en} campaign with K = {k} has no label rule by default; name one: {allowed}."
+            say(
+                "A campaign of this kind with K = {k} has no label rule by default; name one: {allowed}.",
+                k=k,
+                allowed=allowed,
+            )
         )
     return rule
 
@@ -180,7 +191,14 @@ def check_rule(rule: str, protocol: Protocol, k: int) -> LabelRule:
     """
     if rule not in protocol.label_rules:
         allowed = ", ".join(protocol.label_rules)
-        raise ProtocolError(f"“{rule}” is not a label rule of {protocol.title.en}; those are {allowed}.")
+        raise ProtocolError(
+            say(
+                "“{rule}” is not a label rule of {protocol}; those are {allowed}.",
+                rule=rule,
+                protocol=protocol.title.en.lower(),
+                allowed=allowed,
+            )
+        )
     chosen = get_rule(rule)
     _check_k(chosen, k)
     return chosen
@@ -188,9 +206,14 @@ def check_rule(rule: str, protocol: Protocol, k: int) -> LabelRule:
 
 def _check_k(rule: LabelRule, k: int) -> None:
     if k < 1:
-        raise ProtocolError(f"An item needs at least one expert; K = {k} was asked for.")
+        raise ProtocolError(say("An item needs at least one expert; K = {k} was asked for.", k=k))
     if rule.only_k not in (None, k):
         raise ProtocolError(
-            f"The label rule {rule.name} takes exactly {rule.only_k} scores per item, and here K = {k}; "
-            "name another rule, such as majority."
+            say(
+                "The label rule {name} takes exactly {only_k} scores per item, and here K = {k}; name "
+                "another rule, such as majority.",
+                name=rule.name,
+                only_k=rule.only_k,
+                k=k,
+            )
         )

@@ -14,6 +14,7 @@ from typing import Any
 
 from annotation.protocol.definition import Answer, Choice, Column, Protocol, Words, accepted_spellings
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 
 # Published names, matched exactly: "xwant" is another word than "xWant".
 RELATION_NAMES = (
@@ -199,7 +200,13 @@ def connector(relation: str) -> Words:
     if relation in _GENERAL_CONNECTORS:
         return _GENERAL_CONNECTORS[relation]
     known = ", ".join(RELATION_NAMES + GENERAL_RELATIONS)
-    raise ProtocolError(f"“{relation}” is not a relation; the relations, matched exactly, are {known}.")
+    raise ProtocolError(
+        say(
+            "“{relation}” is not a relation; the relations, matched exactly, are {known}.",
+            relation=relation,
+            known=known,
+        )
+    )
 
 
 def class_group(item_class: str) -> str | None:

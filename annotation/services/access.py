@@ -95,7 +95,7 @@ def create_token(user: User, name: str) -> tuple[Token, str]:
     """A personal key for programs. The second value is the key itself; nobody can show it again."""
     name = name.strip()
     if not name or len(name) > TOKEN_NAME_LENGTH:
-        raise Refused(_("Give the key a name of 1 to 100 characters, such as the program it is for."))
+        raise Refused(_("Give the token a name of 1 to 100 characters, such as the program it is for."))
     raw = TOKEN_PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
         token = Token.objects.create(user=user, name=name, token_hash=hash_secret(raw))
@@ -107,7 +107,7 @@ def revoke_token(user: User, pk: int) -> Token:
     """End one of somebody's own tokens; it stays in the list, and repeating this changes nothing."""
     token = Token.objects.filter(user=user, pk=pk).first()
     if token is None:
-        raise NotYours(_("There is no such key among yours."))
+        raise NotYours(_("There is no such token among yours."))
     now = timezone.now()
     with transaction.atomic():
         if Token.objects.filter(pk=pk, revoked_at__isnull=True).update(revoked_at=now):

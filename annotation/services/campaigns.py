@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 
 from annotation.models import Campaign, Guideline, Membership, Round, User
 from annotation.protocol.base import get_protocol
+from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
 from annotation.services.people import add_member, audit
 
@@ -33,13 +34,20 @@ def create_campaign(
     k = rules.default_k if annotators_per_item is None else annotators_per_item
     if not SLUG.fullmatch(slug) or len(slug) > 80 or slug in RESERVED:
         raise Refused(
-            f"“{slug[:80]}” cannot be an address: use letters, digits and single hyphens or underscores between "
-            "them, at most 80 characters."
+            say(
+                "“{slug}” cannot be an address: use letters, digits and single hyphens or underscores "
+                "between them, at most 80 characters.",
+                slug=slug[:80],
+            )
         )
     if len(title) > TITLE_LENGTH:
-        raise Refused(f"A title has at most {TITLE_LENGTH} characters; this one has {len(title)}.")
+        raise Refused(
+            say("A title has at most {limit} characters; this one has {n}.", limit=TITLE_LENGTH, n=len(title))
+        )
     if not 1 <= k <= MAX_EXPERTS:
-        raise Refused(f"Each item is judged by 1 to {MAX_EXPERTS} experts; {k} were asked for.")
+        raise Refused(
+            say("Each item is judged by 1 to {limit} experts; {k} were asked for.", limit=MAX_EXPERTS, k=k)
+        )
     check_seed(seed or 0)
     try:
         with transaction.atomic():
@@ -62,14 +70,22 @@ def create_campaign(
                 add_member(campaign, by, Membership.Role.MANAGER, by=by)
             audit(campaign, by, "campaign created", {"protocol": protocol, "k": k, "seed": campaign.seed})
     except IntegrityError:
-        raise Refused(f"There is a campaign at “{slug}” already; choose another address.") from None
+        raise Refused(
+            say("There is a campaign at “{slug}” already; choose another address.", slug=slug)
+        ) from None
     return campaign
 
 
 def check_seed(seed: int) -> None:
     """Refuse a seed that cannot be stored beside what was drawn with it."""
     if not 0 <= seed <= MAX_SEED:
-        raise Refused(f"A seed is a whole number from 0 to {MAX_SEED:,}; {seed} was given.")
+        raise Refused(
+            say(
+                "A seed is a whole number from 0 to {limit}; {seed} was given.",
+                limit=f"{MAX_SEED:,}",
+                seed=seed,
+            )
+        )
 
 
 def _default_guideline(protocol: str, language: str) -> str:

@@ -1,7 +1,7 @@
 """Storing a CoGnition test set: its items, then the verdicts that stand beside the translations."""
 
 import hashlib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +10,7 @@ from annotation.formats.cognition import CognitionFiles
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows
 from annotation.models import Campaign, User
+from annotation.services.import_store import Progress
 from annotation.services.imports import Report, store
 from annotation.services.item_files import sha256_of
 from annotation.services.judgements import JudgementReport, import_judgements
@@ -48,6 +49,10 @@ class CognitionReport:
 class _VerdictsRefused(Exception):
     """Undoes the import of the items; the report of the verdicts says why."""
 
+    def __init__(self, report: JudgementReport) -> None:
+        super().__init__()
+        self.report = report
+
 
 def store_cognition(
     campaign: Campaign,
@@ -57,32 +62,44 @@ def store_cognition(
     annotator: str,
     on_conflict: Literal["refuse", "keep"] = "refuse",
     by: User | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> CognitionReport:
-    """Store items and verdicts, all or none.
+    """Store items and verdicts; nothing where something stands against the one or the other.
+
+    The verdicts are looked at before the items appear, and written in chunks after that. Cut off in between, the
+    same files add the rest.
 
     A second system on the same test set brings the test set's sources again, and where the first system's
     workbook holds another one, that is a conflict. With `keep` such a row is left out, and its verdict with it.
     """
     rows = _file_rows(files)
-    verdicts: JudgementReport | None = None
 
-    def judge(conflicts: Sequence[Mapping[str, Any]]) -> None:
-        nonlocal verdicts
-        left_out = {conflict["line"] for conflict in conflicts if conflict["field"] != "reference"}
-        judged = _judgement_rows(files, annotator, left_out=left_out)
-        if not judged.rows:
-            return
-        verdicts = import_judgements(campaign, judged, by=by)
-        if not verdicts.ok:
-            raise _VerdictsRefused
+    def look(conflicts: Sequence[Mapping[str, Any]]) -> None:
+        found = import_judgements(campaign, _judgement_rows(files, annotator, conflicts), by=by, dry_run=True)
+        if not found.ok:
+            raise _VerdictsRefused(found)
 
     try:
         items = store(
-            campaign, rows, sha256=_fingerprint(paths), on_conflict=on_conflict, by=by, together_with=judge
+            campaign,
+            rows,
+            sha256=_fingerprint(paths),
+            on_conflict=on_conflict,
+            by=by,
+            progress=progress,
+            together_with=look,
         )
-    except _VerdictsRefused:
-        return CognitionReport(files, _nothing(rows), verdicts)
-    return CognitionReport(files, items, verdicts)
+    except _VerdictsRefused as refused:
+        return CognitionReport(files, _nothing(rows), refused.report)
+    judged = _judgement_rows(files, annotator, items.conflicts)
+    if not items.stored or not judged.rows:
+        return CognitionReport(files, items, None)
+    return CognitionReport(files, items, import_judgements(campaign, judged, by=by, progress=progress))
+
+
+def look_at_verdicts(campaign: Campaign, files: CognitionFiles, *, annotator: str) -> JudgementReport:
+    """What storing the verdicts of items that are there already would do; writes nothing."""
+    return import_judgements(campaign, _judgement_rows(files, annotator, ()), dry_run=True)
 
 
 def _fingerprint(paths: Mapping[str, Path]) -> str:
@@ -104,7 +121,11 @@ def _file_rows(files: CognitionFiles) -> FileRows[Any]:
     )
 
 
-def _judgement_rows(files: CognitionFiles, annotator: str, *, left_out: Set[int]) -> FileRows[JudgementRow]:
+def _judgement_rows(
+    files: CognitionFiles, annotator: str, conflicts: Sequence[Mapping[str, Any]]
+) -> FileRows[JudgementRow]:
+    """The verdicts, without those of rows that were left out because their texts differ."""
+    left_out = {conflict["line"] for conflict in conflicts if conflict["field"] != "reference"}
     judged = tuple(
         JudgementRow(
             line=row.line,

@@ -4,13 +4,13 @@ Rows are streamed from one snapshot, so a long export is the state of one moment
 number of rows is known before the first is sent. Cost: a count and one query, whatever the size.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
-from annotation.models import Annotation, Campaign, FinalLabel, Item, Membership, Output
+from annotation.models import Annotation, Assignment, Campaign, FinalLabel, Item, Membership, Output, Round
 from annotation.services.snapshot import snapshot
 
 CHUNK = 2000
@@ -30,6 +30,7 @@ class Table:
     cells: Callable[[dict[str, Any]], Cells]
     empty_reason: str | None = None  # why there are no rows, for a person
     key: str = "pk"
+    left_out: Mapping[str, int] = field(default_factory=dict)  # reason → how many rows are not there for it
 
     def count(self) -> int:
         return self.query.count()
@@ -65,15 +66,25 @@ def names_of(campaign: Campaign, *, real: bool) -> Names:
     return Names({user: name if real else pseudonym for user, name, pseudonym in members})
 
 
-def table(campaign: Campaign, what: str, *, names: Names, history: bool = False) -> Table:
+def table(
+    campaign: Campaign,
+    what: str,
+    *,
+    names: Names,
+    history: bool = False,
+    unlabelled: bool = False,
+    wide: bool = False,
+) -> Table:
     """`items`, `labels` or `annotations` of a campaign."""
     compound = campaign.protocol == Campaign.Protocol.COMPOUND
     match what:
         case "items":
             return compound_items(campaign) if compound else triple_items(campaign)
         case "labels":
-            return labels(campaign)
+            return labels(campaign, unlabelled=unlabelled)
         case "annotations":
+            if wide:
+                return wide_annotations(campaign, names=names)
             return annotations(campaign, names=names, history=history)
     raise ValueError(f"there is no export of {what}")
 
@@ -83,7 +94,9 @@ def _key_column(campaign: Campaign) -> str:
 
 
 def _shown_columns(campaign: Campaign, columns: Sequence[str]) -> tuple[str, ...]:
-    """Without the id column where the file had none: no database id, and no blank id, goes under it."""
+    """Without the id column where no file had one. Where only some had, the items of the others stand under the texts
+    that name them, which an import knows again; never under a database id.
+    """
     has_ids = Item.objects.active().filter(campaign=campaign, given_key=True).exists()
     return tuple(name for name in columns if has_ids or name != _key_column(campaign))
 
@@ -97,7 +110,7 @@ def compound_items(campaign: Campaign) -> Table:
     query = Output.objects.filter(
         system__campaign=campaign, batch__published_at__isnull=False, item__retired_at__isnull=True
     ).values(
-        "pk", "translation", "run", given=F("context__given_key"), key=F("context__key"),
+        "pk", "translation", "run", key=F("context__key"),
         number=F("context__number"), source=F("context__source"), reference=F("context__reference"),
         compound=F("context__unit__compound"), type=F("context__unit__type"),
         pattern=F("context__unit__pattern"), system_name=F("system__name"),
@@ -106,7 +119,7 @@ def compound_items(campaign: Campaign) -> Table:
 
     def cells(row: dict[str, Any]) -> Cells:
         return {
-            "item_id": row["key"] if row["given"] else "",
+            "item_id": row["key"],
             "compound": row["compound"],
             "type": row["type"],
             "pattern": row["pattern"],
@@ -133,7 +146,6 @@ def triple_items(campaign: Campaign) -> Table:
         .filter(campaign=campaign)
         .values(
             "position",
-            "given_key",
             "key",
             "head",
             "relation",
@@ -146,7 +158,7 @@ def triple_items(campaign: Campaign) -> Table:
 
     def cells(row: dict[str, Any]) -> Cells:
         return {
-            "triple_id": row["key"] if row["given_key"] else "",
+            "triple_id": row["key"],
             "head": row["head"],
             "relation": row["relation"],
             "tail": row["tail"],
@@ -178,12 +190,14 @@ _COMPOUND = (
     "context_no",
     "source",
     "translation",
+    "system",
+    "run",
     "systems",
 )
 
 
 def _item_values(campaign: Campaign, prefix: str) -> dict[str, F]:
-    names = ["position", "given_key", "key", "pk"]
+    names = ["position", "key", "pk"]
     if campaign.protocol == Campaign.Protocol.COMPOUND:
         names += [
             "unit__compound", "unit__type", "unit__pattern", "context__number", "context__source", "translation",
@@ -193,24 +207,41 @@ def _item_values(campaign: Campaign, prefix: str) -> dict[str, F]:
     return {f"item_{name}": F(f"{prefix}{name}") for name in names}
 
 
-def _item_cells(campaign: Campaign, systems: dict[int, str]) -> Callable[[dict[str, Any]], Cells]:
+@dataclass(frozen=True)
+class Produced:
+    """A system and a run of it that produced an item."""
+
+    system: str
+    run: str
+
+    def __str__(self) -> str:
+        return f"{self.system}/{self.run}" if self.run else self.system
+
+
+_UNKNOWN = [Produced("", "")]
+
+
+def _item_cells(campaign: Campaign, systems: dict[int, list[Produced]]) -> Callable[[dict[str, Any]], Cells]:
     def compound(row: dict[str, Any]) -> Cells:
         return {
             "position": row["item_position"],
-            "item_id": row["item_key"] if row["item_given_key"] else "",
+            "item_id": row["item_key"],
             "compound": row["item_unit__compound"],
             "type": row["item_unit__type"],
             "pattern": row["item_unit__pattern"],
             "context_no": row["item_context__number"],
             "source": row["item_context__source"],
             "translation": row["item_translation"],
-            "systems": systems.get(row["item_pk"], ""),
+            # One output is enough to say which translation is meant; identical ones are one item.
+            "system": systems.get(row["item_pk"], _UNKNOWN)[0].system,
+            "run": systems.get(row["item_pk"], _UNKNOWN)[0].run,
+            "systems": "; ".join(str(produced) for produced in systems.get(row["item_pk"], _UNKNOWN)),
         }
 
     def triple(row: dict[str, Any]) -> Cells:
         return {
             "position": row["item_position"],
-            "triple_id": row["item_key"] if row["item_given_key"] else "",
+            "triple_id": row["item_key"],
             "head": row["item_head"],
             "relation": row["item_relation"],
             "tail": row["item_tail"],
@@ -221,43 +252,47 @@ def _item_cells(campaign: Campaign, systems: dict[int, str]) -> Callable[[dict[s
     return compound if campaign.protocol == Campaign.Protocol.COMPOUND else triple
 
 
-def _systems_by_item(campaign: Campaign) -> dict[int, str]:
-    """Which systems and runs produced an item: `base/1; large/1`. Identical outputs share an item."""
-    found: dict[int, list[str]] = {}
+def _systems_by_item(campaign: Campaign) -> dict[int, list[Produced]]:
+    """Which systems and runs produced an item. Identical outputs share an item."""
+    found: dict[int, list[Produced]] = {}
     outputs = Output.objects.filter(system__campaign=campaign, batch__published_at__isnull=False)
     for item, system, run in (
         outputs.order_by("pk").values_list("item", "system__name", "run").iterator(CHUNK)
     ):
-        found.setdefault(item, []).append(f"{system}/{run}" if run else system)
-    return {item: "; ".join(names) for item, names in found.items()}
+        found.setdefault(item, []).append(Produced(system, run))
+    return found
 
 
-def labels(campaign: Campaign) -> Table:
-    """One row for every item that has a final label."""
-    query = FinalLabel.objects.filter(item__campaign=campaign, item__retired_at__isnull=True).exclude(
-        label=""
-    )
+def labels(campaign: Campaign, *, unlabelled: bool = False) -> Table:
+    """One row for every item that has a final label; with `unlabelled` also for those the rule could give none, with
+    the reason. `left_out` counts by reason what has no row.
+    """
+    ruled = FinalLabel.objects.filter(item__campaign=campaign, item__retired_at__isnull=True)
+    without = dict(ruled.filter(label="").order_by("reason").values_list("reason").annotate(n=Count("pk")))
+    query = ruled if unlabelled else ruled.exclude(label="")
     reason = None
     if not query.exists():
         reason = (
-            "No item has a final label yet: run finalize (or hand in the parts), and settle what is tied."
-            if not FinalLabel.objects.filter(item__campaign=campaign).exists()
-            else "The label rule ran, and no item could be labelled: answers are missing, tied or “cannot judge”."
+            "The label rule ran, and no item could be labelled: answers are missing, tied or “cannot judge”."
+            if without
+            else "No item has a final label yet: run finalize (or hand in the parts), and settle what is tied."
         )
     of_item = _item_cells(campaign, _systems_by_item(campaign))
 
     def cells(row: dict[str, Any]) -> Cells:
         return of_item(row) | {
-            "label": row["label"], "rule": row["rule"], "rule_version": row["rule_version"],
-            "label_version": row["version"],
+            "label": row["label"], "reason": row["reason"], "rule": row["rule"],
+            "rule_version": row["rule_version"], "label_version": row["version"],
         }  # fmt: skip
 
     identity = _COMPOUND if campaign.protocol == Campaign.Protocol.COMPOUND else _TRIPLE
-    columns = _shown_columns(campaign, (*identity, "label", "rule", "rule_version", "label_version"))
-    values = query.values(
-        "pk", "label", "rule", "rule_version", "version", **_item_values(campaign, "item__")
+    columns = _shown_columns(
+        campaign, (*identity, "label", "reason", "rule", "rule_version", "label_version")
     )
-    return Table(columns, values, cells, reason)
+    values = query.values(
+        "pk", "label", "reason", "rule", "rule_version", "version", **_item_values(campaign, "item__")
+    )
+    return Table(columns, values, cells, reason, left_out={} if unlabelled else without)
 
 
 _ANSWER = (
@@ -318,6 +353,37 @@ def annotations(campaign: Campaign, *, names: Names, history: bool = False) -> T
         **_item_values(campaign, "assignment__item__"),
     )  # fmt: skip
     return Table(_shown_columns(campaign, (*identity, *_ANSWER)), values, cells)
+
+
+def wide_annotations(campaign: Campaign, *, names: Names) -> Table:
+    """One row for every item that somebody labelled, with a column of labels for each person. It holds labels only:
+    a “cannot judge” is an empty cell, as if it had not been judged.
+    """
+    current = Assignment.objects.filter(
+        round__campaign=campaign,
+        round__kind=Round.Kind.MAIN,
+        withdrawn_at__isnull=True,
+        item__retired_at__isnull=True,
+    ).exclude(label="")
+    people = [
+        names.of(expert) for expert in current.order_by("expert").values_list("expert", flat=True).distinct()
+    ]
+    of_item = _item_cells(campaign, _systems_by_item(campaign))
+    labels: dict[int, dict[str, str]] = {}
+
+    def cells(row: dict[str, Any]) -> Cells:
+        if not labels:  # read with the rows, in the same moment
+            for item, expert, label in current.values_list("item", "expert", "label").iterator(CHUNK):
+                labels.setdefault(item, {})[names.of(expert)] = label
+        return of_item(row) | {name: labels.get(row["pk"], {}).get(name, "") for name in people}
+
+    identity = _COMPOUND if campaign.protocol == Campaign.Protocol.COMPOUND else _TRIPLE
+    judged = Item.objects.active().filter(campaign=campaign, pk__in=current.values("item"))
+    return Table(
+        (*_shown_columns(campaign, identity), *people),
+        judged.values("pk", **_item_values(campaign, "")),
+        cells,
+    )
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def give_back(campaign: Campaign, *, index: int, member: int, by: User) -> Membe
         if not gone:
             raise Refused(
                 _("%(expert)s has not handed in part %(part)d, so there is nothing to give back.")
-                % {"expert": person.pseudonym, "part": index}
+                % {"expert": person.pseudonym, "part": index + 1}
             )
         audit(campaign, by, "part given back", {"part": index, "pseudonym": person.pseudonym})
     return person

@@ -8,12 +8,14 @@ import hashlib
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from annotation.formats.compounds import CompoundRow
+from annotation.formats.keys import ItemKey, compound_key
 from annotation.formats.triples import TripleRow
 from annotation.models import Campaign, Context, Item, Output
 from annotation.protocol.display import joined_translation
+from annotation.protocol.text import fold_key
 
 Row = CompoundRow | TripleRow
 
@@ -63,7 +65,17 @@ def _compare_compounds(campaign: Campaign, rows: Iterable[CompoundRow]) -> Compa
         stored["key_folded"]: stored
         for stored in Context.objects.filter(
             unit__campaign=campaign, batch__published_at__isnull=False
-        ).values("pk", "key_folded", "number", "source", "reference", "unit__key", "unit__compound")
+        ).values(
+            "pk",
+            "key",
+            "key_folded",
+            "given_key",
+            "number",
+            "source",
+            "reference",
+            "unit__key",
+            "unit__compound",
+        )
     }
     outputs = {
         (context, system, run): translation
@@ -71,10 +83,12 @@ def _compare_compounds(campaign: Campaign, rows: Iterable[CompoundRow]) -> Compa
             system__campaign=campaign, batch__published_at__isnull=False
         ).values_list("context", "system__name", "run", "translation")
     }
+    named = _named_by_texts(contexts.values())
     new: list[CompoundRow] = []
     conflicts: list[Conflict] = []
     unchanged = 0
-    for row in rows:
+    for given in rows:
+        row = _known_again(given, contexts, named)
         stored = contexts.get(row.key.folded)
         if stored is None:
             new.append(row)
@@ -89,6 +103,33 @@ def _compare_compounds(campaign: Campaign, rows: Iterable[CompoundRow]) -> Compa
             new.append(row)
         unchanged += translation is not None and not found
     return Comparison(new, unchanged, conflicts)
+
+
+def _named_by_texts(stored: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """For items without an id, by what exports write for them, their keys as they are compared.
+
+    An export names them by their texts where other items have ids; and a compound's contexts that came without
+    numbers were numbered in their order.
+    """
+    named: dict[str, str] = {}
+    for one in stored:
+        if one["given_key"]:
+            continue
+        named[fold_key(one["key"])] = one["key_folded"]
+        if "number" in one:
+            by_number = compound_key(one["unit__compound"], one["number"], occurrence=1)
+            named[by_number.folded] = one["key_folded"]
+    return named
+
+
+R = TypeVar("R", CompoundRow, TripleRow)
+
+
+def _known_again(row: R, stored: Mapping[str, Any], named: Mapping[str, str]) -> R:
+    """The row; one that names an item without an id as an export does stands under the item's own key."""
+    if row.key.folded in stored or row.key.folded not in named:
+        return row
+    return dataclasses.replace(row, key=ItemKey(row.key.given, named[row.key.folded], derived=True))
 
 
 def _context_conflicts(row: CompoundRow, stored: Mapping[str, Any]) -> Iterable[Conflict]:
@@ -117,12 +158,24 @@ def _compare_triples(campaign: Campaign, rows: Iterable[TripleRow]) -> Compariso
         for stored in Item.objects.published()  # a withdrawn item is there, and is not new
         .filter(campaign=campaign)
         .exclude(retired_why=Item.Retired.REPLACED)
-        .values("key_folded", "head", "relation", "tail", "item_class", "split", "imported_label")
+        .values(
+            "key",
+            "key_folded",
+            "given_key",
+            "head",
+            "relation",
+            "tail",
+            "item_class",
+            "split",
+            "imported_label",
+        )
     }
+    named = _named_by_texts(items.values())
     new: list[TripleRow] = []
     conflicts: list[Conflict] = []
     unchanged = 0
-    for row in rows:
+    for given in rows:
+        row = _known_again(given, items, named)
         stored = items.get(row.key.folded)
         if stored is None:
             new.append(row)

@@ -12,24 +12,27 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation.formats.cells import excerpt
 from annotation.formats.cognition import CognitionFiles, read_cognition
 from annotation.formats.errors import FormatError
 from annotation.formats.judgements import JudgementRow, read_judgements
 from annotation.formats.rows import FileRows
-from annotation.formats.tables import read_table
+from annotation.formats.tables import FIRST_ROWS, read_table
 from annotation.models import Campaign, ImportBatch, Job, User
 from annotation.services import uploads
-from annotation.services.cognition import store_cognition
+from annotation.services.cognition import look_at_verdicts, store_cognition
 from annotation.services.errors import Refused
 from annotation.services.imports import OnConflict, preview, store
 from annotation.services.item_files import read_item_file
 from annotation.services.judgements import RELEASED, import_judgements
+from annotation.services.sentences import with_sentence
 from annotation.services.uploads import Upload
 
 KIND = "import_items"  # the job
 IN_REQUEST = 2000  # rows; more are stored by the worker
 SHOWN = 500  # of errors, warnings, conflicts, sources that differ; the rest is counted
-LISTS = ("errors", "warnings", "conflicts", "differing_sources")
+CELL = 80  # characters of a cell in the sample
+LISTS = ("errors", "warnings", "conflicts", "differing_sources", "other_patterns")
 
 Document = dict[str, Any]
 Progress = Callable[..., None]
@@ -56,26 +59,52 @@ def _check_items(campaign: Campaign, upload: Upload) -> Document:
         system=upload.options.get("system"),
         run=upload.options.get("run"),
     )
-    return preview(campaign, file.rows).as_json()
+    return preview(campaign, file.rows).as_json() | {"sample": _sample(file.rows)}
 
 
 def _check_cognition(campaign: Campaign, upload: Upload) -> Document:
     files = _read_cognition(campaign, upload)
     found = preview(campaign, _as_file(files)).as_json()
     found["judgements"] = sum(label is not None for label in files.labels)
+    if found["judgements"] and not (found["added"] or found["errors"] or found["conflicts"]):
+        annotator = upload.options.get("annotator") or RELEASED
+        verdicts = look_at_verdicts(campaign, files, annotator=annotator).as_json()
+        found["judgements"] = verdicts["added"]
+        for name in ("errors", "conflicts"):
+            found[name] = verdicts[name]
     found["differing_sources"] = [
         {"line": row.line, "key": row.key, "judged": row.judged, "test_set": row.test_set}
         for row in files.differing
     ]
+    found["sample"] = {
+        "columns": ["compound", "source", "translation", "reference"],
+        "rows": [
+            [
+                row.line,
+                [
+                    excerpt(text or "", CELL)
+                    for text in (row.compound, row.source, row.translation, row.reference)
+                ],
+            ]
+            for row in files.rows[:FIRST_ROWS]
+        ],
+    }
     return found
 
 
 def _check_judgements(campaign: Campaign, upload: Upload) -> Document:
     by_position = bool(upload.options.get("by_position"))
-    report = import_judgements(
-        campaign, _read_judgements(campaign, upload), by_position=by_position, dry_run=True
-    )
-    return report.as_json()
+    file = _read_judgements(campaign, upload)
+    report = import_judgements(campaign, file, by_position=by_position, dry_run=True)
+    return report.as_json() | {"sample": _sample(file)}
+
+
+def _sample(file: FileRows[Any]) -> Document:
+    """The beginning of a file as it was read: its columns, and lines with their cells, cut to what can be shown."""
+    return {
+        "columns": [excerpt(name, CELL) for name in file.header],
+        "rows": [[row.line, [excerpt(cell or "", CELL) for cell in row.cells]] for row in file.first_rows],
+    }
 
 
 _CHECKS: Mapping[str, Callable[[Campaign, Upload], Document]] = {
@@ -88,12 +117,19 @@ _CHECKS: Mapping[str, Callable[[Campaign, Upload], Document]] = {
 def _shown(document: Document) -> Document:
     """The document with long lists cut, their lengths beside them, and a digest of what would change."""
     counts = {name: len(document.get(name, ())) for name in LISTS}
-    cut = {name: list(document.get(name, ()))[:SHOWN] for name in LISTS}
+    cut = {name: [_kept(found) for found in list(document.get(name, ()))[:SHOWN]] for name in LISTS}
     return {**document, **cut, "counts": counts, "digest": _digest(document)}
+
+
+def _kept(found: Any) -> Any:
+    return with_sentence(found) if isinstance(found, Mapping) else found
 
 
 def _digest(document: Document) -> str:
     parts = [document["rows"], document["added"], document["unchanged"], document["conflicts"]]
+    if "annotators" in document:
+        # Judgements are stored in steps: what an attempt that was cut off stored is there, and nothing else changed.
+        parts[1:3] = [document["added"] + document["unchanged"]]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -176,7 +212,7 @@ def _store_items(
 
 
 def _store_cognition(
-    campaign: Campaign, upload: Upload, _on_conflict: OnConflict, by: User | None, _progress: Progress
+    campaign: Campaign, upload: Upload, _on_conflict: OnConflict, by: User | None, progress: Progress
 ) -> Document:
     report = store_cognition(
         campaign,
@@ -184,6 +220,7 @@ def _store_cognition(
         paths={name: upload.path(name) for name in upload.files},
         annotator=upload.options.get("annotator") or RELEASED,
         by=by,
+        progress=progress,
     )
     if not report.ok:
         raise Refused(_what_stands_against(report.as_json()))
@@ -191,10 +228,12 @@ def _store_cognition(
 
 
 def _store_judgements(
-    campaign: Campaign, upload: Upload, _on_conflict: OnConflict, by: User | None, _progress: Progress
+    campaign: Campaign, upload: Upload, _on_conflict: OnConflict, by: User | None, progress: Progress
 ) -> Document:
     by_position = bool(upload.options.get("by_position"))
-    report = import_judgements(campaign, _read_judgements(campaign, upload), by_position=by_position, by=by)
+    report = import_judgements(
+        campaign, _read_judgements(campaign, upload), by_position=by_position, by=by, progress=progress
+    )
     if not report.ok:
         raise PreviewOutdated(_("Judgements differ from those in the campaign; nothing was stored."))
     return report.as_json()
@@ -210,7 +249,7 @@ _STORES: Mapping[str, Stores] = {
 def _what_stands_against(document: Document) -> str:
     if document["errors"]:
         first = document["errors"][0]
-        return str(FormatError(first["message"], line=first["line"], column=first["column"]))
+        return FormatError(first["message"], line=first["line"], column=first["column"]).sentence
     if document["conflicts"]:
         first = document["conflicts"][0]
         return _("“%(key)s” and %(more)d more differ from what is stored; nothing was changed.") % {

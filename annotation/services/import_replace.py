@@ -16,6 +16,7 @@ from annotation.formats.compounds import CompoundRow
 from annotation.formats.triples import TripleRow
 from annotation.models import Assignment, Context, HandIn, ImportBatch, Item, Output
 from annotation.protocol.compound import locate
+from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
 from annotation.services.import_compare import Conflict, text_digest
 
@@ -28,8 +29,13 @@ def replace_texts(batch: ImportBatch, conflicts: Sequence[Conflict]) -> int:
     fixed = [conflict for conflict in conflicts if conflict.field in _IDENTITY]
     if fixed:
         raise Refused(
-            f"Line {fixed[0].line}: the id “{fixed[0].key}” stands for another {fixed[0].field.replace('_', ' ')} "
-            "already. That is another item: give it an id of its own."
+            say(
+                "Line {line}: the id “{key}” stands for another {field} already. That is another "
+                "item: give it an id of its own.",
+                line=fixed[0].line,
+                key=fixed[0].key,
+                field=fixed[0].field.replace("_", " "),
+            )
         )
     by_row: dict[int, list[Conflict]] = defaultdict(list)
     for conflict in conflicts:

@@ -18,15 +18,20 @@ from django.db import IntegrityError, transaction
 from django.db.models import CharField, Model
 from django.utils import timezone
 
+from annotation.formats.cells import excerpt
+from annotation.formats.compounds import CompoundRow
 from annotation.formats.errors import RowIssue
 from annotation.formats.rows import FileRows, in_line_order
 from annotation.formats.triples import TripleRow
 from annotation.models import Campaign, Context, ImportBatch, Item, Output, System, Unit, User
+from annotation.protocol.compound import analyse
+from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
 from annotation.services.import_compare import Comparison, Row, compare
 from annotation.services.import_replace import replace_texts
 from annotation.services.import_store import Progress, store_rows
 from annotation.services.people import audit
+from annotation.services.planner import renew_counts
 
 LEASE = timedelta(minutes=5)
 CHUNK = 1000
@@ -54,6 +59,7 @@ class Report:
     items: int = 0
     replaced: int = 0
     stored: bool = False
+    other_patterns: tuple[str, ...] = ()  # compounds that tables by pattern show as “other”
 
     @property
     def can_be_stored(self) -> bool:
@@ -64,6 +70,7 @@ class Report:
         return {
             **asdict(self),
             "unknown_columns": list(self.unknown_columns),
+            "other_patterns": list(self.other_patterns),
             "conflicts": list(self.conflicts),
             "errors": [asdict(issue) for issue in self.errors],
             "warnings": [asdict(issue) for issue in self.warnings],
@@ -115,7 +122,15 @@ def store(
 def _checked(file: FileRows[Any]) -> FileRows[Any]:
     """The file with an error for every text that is longer than its column in the database."""
     found = [
-        RowIssue(row.line, column, f"The text has {len(text):,} characters; at most {limit:,} can be stored.")
+        RowIssue(
+            row.line,
+            column,
+            say(
+                "The text has {n} characters; at most {limit} can be stored.",
+                n=f"{len(text):,}",
+                limit=f"{limit:,}",
+            ),
+        )
         for row in file.rows
         for column, limit, text in _bounded_texts(row)
         if text is not None and len(text) > limit
@@ -155,7 +170,23 @@ def _report(file: FileRows[Any], comparison: Comparison) -> Report:
         conflicts=tuple(conflict.as_json() for conflict in comparison.conflicts),
         errors=file.errors,
         warnings=file.warnings,
+        other_patterns=_other_patterns(file.rows),
     )
+
+
+def _other_patterns(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Compounds with a type and no known pattern, each once."""
+    first = {row.unit_key: row for row in reversed(rows) if isinstance(row, CompoundRow)}
+    return tuple(
+        excerpt(row.compound)
+        for row in reversed(first.values())
+        if row.pattern is None and _has_type_only(row)
+    )
+
+
+def _has_type_only(row: CompoundRow) -> bool:
+    analysis = analyse(row.compound)
+    return analysis.pattern is None and (analysis.type or row.type) is not None
 
 
 def _claim(campaign: Campaign, name: str, *, sha256: str, by: User | None) -> ImportBatch:
@@ -170,7 +201,7 @@ def _claim(campaign: Campaign, name: str, *, sha256: str, by: User | None) -> Im
                 campaign=campaign, file_name=name[:255], sha256=sha256, created_by=by, lease_until=now + LEASE
             )
     except IntegrityError:
-        raise Refused("Another import into this campaign is under way; wait until it is done.") from None
+        raise Refused(say("Another import into this campaign is under way; wait until it is done.")) from None
 
 
 def _renewing(batch: ImportBatch, progress: Progress) -> Progress:
@@ -179,7 +210,9 @@ def _renewing(batch: ImportBatch, progress: Progress) -> Progress:
             lease_until=timezone.now() + LEASE
         )
         if not held:
-            raise Refused("This import took so long without a sign of life that another one has replaced it.")
+            raise Refused(
+                say("This import took so long without a sign of life that another one has replaced it.")
+            )
         progress(done, total)
 
     return renew
@@ -195,7 +228,9 @@ def _publish(batch: ImportBatch, report: Report, replacing: Sequence[Row], *, by
         published_at=timezone.now()
     )
     if not published:
-        raise Refused("This import took so long without a sign of life that another one has replaced it.")
+        raise Refused(
+            say("This import took so long without a sign of life that another one has replaced it.")
+        )
     report = _with_replaced_texts(batch, report, replacing)
     stored = {
         "items": report.items,
@@ -207,6 +242,7 @@ def _publish(batch: ImportBatch, report: Report, replacing: Sequence[Row], *, by
         ImportBatch.objects.filter(pk=batch.pk).delete()
         return report
     ImportBatch.objects.filter(pk=batch.pk).update(report=stored)
+    renew_counts(Unit, Context, Item, Output)
     audit(batch.campaign, by, "items imported", {"file": batch.file_name, "sha256": batch.sha256, **stored})
     return report
 

@@ -126,8 +126,11 @@ def _holds(word: str, *, compound: bool) -> Q:
 
 
 def _current(campaign: Campaign) -> QuerySet[Assignment]:
+    """What counts, and on a withdrawn item what counted until then."""
     return Assignment.objects.filter(
-        round__campaign=campaign, round__kind=Round.Kind.MAIN, withdrawn_at__isnull=True
+        Q(withdrawn_at__isnull=True) | Q(withdrawn_at=F("item__retired_at")),
+        round__campaign=campaign,
+        round__kind=Round.Kind.MAIN,
     )
 
 
@@ -203,45 +206,62 @@ def withdraw(campaign: Campaign, pk: int, *, reason: str, by: User) -> Item:
         raise Refused(
             _("Say in 1 to %(limit)d characters why the item is withdrawn.") % {"limit": REASON_LENGTH}
         )
-    item = _item(campaign, pk)
-    now = timezone.now()
     with transaction.atomic():
-        taken = Item.objects.filter(pk=item.pk, retired_at__isnull=True).update(
-            retired_at=now, retired_why=Item.Retired.WITHDRAWN
-        )
-        if taken:
-            # One moment for both: it is how restoring knows which assignments this withdrew.
-            Assignment.objects.filter(item=item, withdrawn_at__isnull=True).update(withdrawn_at=now)
+        item = _locked(campaign, pk)
+        if item.retired_at is None:
+            item.retired_at, item.retired_why = timezone.now(), Item.Retired.WITHDRAWN
+            item.save(update_fields=["retired_at", "retired_why"])
+            # One moment for both: an assignment that stands by its item's own moment still counts there.
+            item.assignments.filter(withdrawn_at__isnull=True).update(withdrawn_at=item.retired_at)
             audit(
                 campaign,
                 by,
                 WITHDRAWN,
                 {"item": item.pk, "position": item.position, "key": item.key, "reason": reason},
             )
-    item.refresh_from_db(fields=["retired_at", "retired_why"])
     return item
 
 
 def restore(campaign: Campaign, pk: int, *, by: User) -> Item:
-    """Undo a withdrawal: the item, its assignments and their answers stand as they stood. Repeated, it does nothing."""
-    item = _item(campaign, pk)
-    if item.retired_why == Item.Retired.REPLACED:
-        raise Refused(_("This text was replaced by a corrected one; it cannot be brought back beside it."))
+    """Undo a withdrawal: the item, its assignments and their answers stand as they stood.
+
+    Repeated, it does nothing; only an item that stands while its assignments do not gets them back.
+    """
     with transaction.atomic():
-        back = Item.objects.filter(pk=item.pk, retired_why=Item.Retired.WITHDRAWN).update(
-            retired_at=None, retired_why=""
-        )
+        item = _locked(campaign, pk)
+        if item.retired_why == Item.Retired.REPLACED:
+            raise Refused(_("This text was replaced by a corrected one; it cannot be brought back beside it."))
+        back = item.retired_at is not None
         if back:
-            Assignment.objects.filter(item=item, withdrawn_at=item.retired_at).update(withdrawn_at=None)
+            item.retired_at, item.retired_why = None, ""
+            item.save(update_fields=["retired_at", "retired_why"])
+        if _bring_back(item) or back:
             audit(
                 campaign, by, "item restored", {"item": item.pk, "position": item.position, "key": item.key}
             )
-    item.refresh_from_db(fields=["retired_at", "retired_why"])
     return item
 
 
-def _item(campaign: Campaign, pk: int) -> Item:
-    item = Item.objects.published().filter(campaign=campaign, pk=pk).first()
+def _bring_back(item: Item) -> int:
+    """Who was given the item judges it again, the last of each slot that nobody holds; how many they are.
+
+    Nothing but a withdrawal takes assignments off an item that was not replaced, so no moment is asked for.
+    """
+    held = set(item.assignments.filter(withdrawn_at__isnull=True).values_list("round", "slot"))
+    back = []
+    gone = item.assignments.filter(withdrawn_at__isnull=False).order_by("-withdrawn_at", "pk")
+    for assignment in gone:
+        place = (assignment.round_id, assignment.slot)
+        if place not in held:
+            held.add(place)
+            back.append(assignment.pk)
+    return Assignment.objects.filter(pk__in=back).update(withdrawn_at=None)
+
+
+def _locked(campaign: Campaign, pk: int) -> Item:
+    """The item as it stands now, until the transaction ends: two managers at once come one after the other."""
+    found = Item.objects.published().filter(campaign=campaign, pk=pk)
+    item = found.select_for_update(of=("self",)).first()
     if item is None:
         raise NotYours(_("There is no such item in this campaign."))
     return item

@@ -25,7 +25,9 @@ from django.utils.translation import gettext_noop
 from annotation.formats.errors import FormatError
 from annotation.models import Campaign, Job, User, Worker
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import Sentence
 from annotation.services.errors import Refused
+from annotation.services.sentences import with_sentence
 
 log = logging.getLogger("assay.jobs")
 
@@ -189,14 +191,18 @@ def _fail(job: Job, error: Exception) -> None:
     """Tell people what they can act on, and the log where it happened. Neither gets the text of a cell."""
     kind = type(error).__name__
     if isinstance(error, ProtocolError | FormatError | Refused):
-        message = str(error)
+        message = error.sentence if isinstance(error, FormatError) else error.message
         log.info("Job %s (%s) was refused: %s", job.pk, job.kind, kind)
     else:
         message = f"This failed unexpectedly ({kind}); see the log."
         log.error("Job %s (%s) failed: %s\n%s", job.pk, job.kind, kind, _where(error))
     with transaction.atomic():
         _held(job).update(
-            state=Job.State.FAILED, lease_until=None, message=_shown(message), finished_at=Now()
+            state=Job.State.FAILED,
+            lease_until=None,
+            message=_shown(message),
+            result=with_sentence({"message": message}) if isinstance(message, Sentence) else None,
+            finished_at=Now(),
         )
 
 

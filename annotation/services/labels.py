@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, Sum
+from django.db.models import Exists, F, OuterRef, Q, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -41,7 +41,7 @@ class Finalized:
     label_version: int
     labelled: int
     unlabelled: dict[str, int] = field(default_factory=dict)  # reason → how many items
-    changed: int = 0
+    changed: int = 0  # items whose label is another than before: gained, lost or turned
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -154,6 +154,10 @@ def store(campaign: Campaign, rule: str, outcomes: Outcomes) -> Finalized:
             "computed_at",
         ],
     )
+    relabelled = sum(
+        outcome.label != (_label(stored.get(item))) for item, (outcome, _votes) in changed.items()
+    )
+    relabelled += sum(stored[item].label != "" for item in stored if item not in outcomes)
     reasons = Counter(outcome.reason for outcome, _votes in outcomes.values() if outcome.reason)
     labelled = sum(outcome.label is not None for outcome, _votes in outcomes.values())
     return Finalized(
@@ -162,8 +166,12 @@ def store(campaign: Campaign, rule: str, outcomes: Outcomes) -> Finalized:
         campaign.label_version,
         labelled,
         dict(sorted(reasons.items())),
-        len(changed),
+        relabelled,
     )
+
+
+def _label(stored: FinalLabel | None) -> str | None:
+    return (stored.label or None) if stored else None
 
 
 def _same(stored: FinalLabel | None, outcome: Outcome, votes: Votes) -> bool:
@@ -188,6 +196,21 @@ def stale_labels(campaign: Campaign) -> int:
     """How many final labels rest on answers that have changed since: they wait for a new run of the rule."""
     count: int = _stale().filter(item__campaign=campaign).count()
     return count
+
+
+def passed_over(campaign: Campaign) -> int:
+    """How many items with answers the last run of the rule did not see: restored after it, or judged since."""
+    if not campaign.label_version:
+        return 0
+    answered = Assignment.objects.filter(
+        round__campaign=campaign,
+        round__kind=Round.Kind.MAIN,
+        item=OuterRef("pk"),
+        withdrawn_at__isnull=True,
+        answered_at__isnull=False,
+    )
+    unlabelled = Item.objects.active().filter(campaign=campaign, final_label__isnull=True)
+    return unlabelled.filter(Exists(answered)).count()
 
 
 def _stale() -> Any:

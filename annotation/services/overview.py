@@ -26,6 +26,8 @@ from annotation.protocol.text import fold_name
 from annotation.services.campaigns import main_round
 from annotation.services.invitations import open_invitations
 from annotation.services.labels import stale_labels
+from annotation.services.questions import unanswered
+from annotation.services.surplus import surplus_count
 from annotation.services.verify import CHECKS
 
 # Where a campaign stands, in this order; the first that is not done is what to do now.
@@ -48,11 +50,14 @@ class PartShare:
 
 @dataclass(frozen=True, kw_only=True)
 class ExpertLine:
-    """How far one expert is. `planned` is what the confirmed designs gave them, None where there was none."""
+    """How far one expert is. `planned` is what the confirmed designs gave them, None where there was none;
+    `given_by_design` what is there of it, items withdrawn or replaced since included.
+    """
 
     member: Membership
     parts: tuple[PartShare, ...]
     planned: int | None
+    given_by_design: int
     cannot_judge: int
     problems: int
     unsure: int
@@ -68,12 +73,8 @@ class ExpertLine:
         return sum(part.answered for part in self.parts)
 
     @property
-    def given_in_parts(self) -> int:
-        return sum(part.given for part in self.parts if part.index is not None)
-
-    @property
     def as_planned(self) -> bool:
-        return self.planned is None or self.planned == self.given_in_parts
+        return self.planned is None or self.planned == self.given_by_design
 
     @property
     def at_work(self) -> bool:
@@ -133,6 +134,8 @@ class Overview:
     labels: LabelCounts
     jobs: JobCounts
     not_exactly_k: int
+    questions: int = 0  # that wait for a manager
+    surplus: int = 0  # answers that came too late to count
 
     @property
     def given(self) -> int:
@@ -195,6 +198,8 @@ def overview(campaign: Campaign) -> Overview:
         labels=_labels(campaign),
         jobs=job_counts(campaign),
         not_exactly_k=len(list(CHECKS["exactly k experts per item"](campaign))),
+        questions=unanswered(campaign),
+        surplus=surplus_count(campaign),
     )
 
 
@@ -213,7 +218,7 @@ def _items(round_: Round) -> ItemCounts:
 
 
 def expert_lines(round_: Round) -> list[ExpertLine]:
-    """Every expert of the campaign, in the order they joined; six queries."""
+    """Every expert of the campaign, in the order they joined; seven queries."""
     members = list(
         Membership.objects.filter(campaign=round_.campaign_id, role=Membership.Role.EXPERT)
         .select_related("user")
@@ -222,13 +227,14 @@ def expert_lines(round_: Round) -> list[ExpertLine]:
     invited = open_invitations(members)
     shares = _shares(round_)
     remarks = _remarks(round_)
-    planned = _planned(round_)
+    planned, given_by_design = _planned(round_), _given_by_design(round_)
     none = {"problems": 0, "unsure": 0}
     return [
         ExpertLine(
             member=member,
             parts=tuple(share for share, _row in shares.get(member.user_id, ())),
             planned=planned.get(member.user.username_folded),
+            given_by_design=given_by_design.get(member.user_id, 0),
             cannot_judge=sum(row["cannot"] for _share, row in shares.get(member.user_id, ())),
             problems=remarks.get(member.user_id, none)["problems"],
             unsure=remarks.get(member.user_id, none)["unsure"],
@@ -295,6 +301,26 @@ def _planned(round_: Round) -> dict[str, int]:
         for name, n_items in plan.get("loads", {}).items():
             loads[fold_name(name)] = loads.get(fold_name(name), 0) + n_items
     return loads
+
+
+def _given_by_design(round_: Round) -> dict[int, int]:
+    """By expert: the places in their parts that were filled when the parts were given. A withdrawn item had one, and
+    one whose text was replaced since, with its successor; translations that came later had none.
+    """
+    there = Q(item__batch__published_at__lte=F("part__design__created_at"))
+    replaced = Item.objects.filter(campaign=round_.campaign_id, retired_why=Item.Retired.REPLACED)
+    rows = (
+        Assignment.objects.filter(
+            there | Q(item__position__in=replaced.values("position")),
+            Q(withdrawn_at__isnull=True) | Q(withdrawn_at=F("item__retired_at")),
+            round=round_,
+            part__isnull=False,
+        )
+        .order_by()
+        .values_list("expert")
+        .annotate(n=Count("item__position", distinct=True))
+    )
+    return dict(rows)
 
 
 def _labels(campaign: Campaign) -> LabelCounts:

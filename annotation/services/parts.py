@@ -25,9 +25,12 @@ from annotation.models import (
     User,
 )
 from annotation.protocol.assignment import Plan, PlanUnit, context_order, plan, run_order, unit_order
+from annotation.protocol.sentences import say
 from annotation.services.campaigns import check_seed, main_round
+from annotation.services.completion import Completion, plan_completion
 from annotation.services.errors import Refused
-from annotation.services.people import add_member, audit, find_or_create_experts
+from annotation.services.people import add_member, audit, check_experts, find_or_create_experts
+from annotation.services.planner import renew_counts
 
 CHUNK = 2000
 RUN_LENGTH = 20  # triples of one relation in a row, where the campaign asks for runs
@@ -51,7 +54,7 @@ class UnitRows:
 def unassigned_units(round_: Round) -> list[UnitRows]:
     """The campaign's units that nobody has been given in this round, in the order of import.
 
-    A unit with judgements from elsewhere has its experts: it is in no part, and is not given out again.
+    A unit with judgements from elsewhere is in none of the plan's parts; what it lacks is given out by itself.
     """
     items = (
         Item.objects.active()
@@ -91,12 +94,14 @@ def _unit_rows(items: QuerySet[Item]) -> list[UnitRows]:
 def plan_parts(
     campaign: Campaign, *, experts: Sequence[str], design: str, seed: int, parts: int | None = None
 ) -> Plan:
-    """What `assign_parts` would store. Creates nobody, stores nothing. Without units where all are given out."""
+    """What `assign_parts` would store, or its refusal. Creates nobody, stores nothing. Without units where all are
+    given out.
+    """
     check_seed(seed)
     round_ = main_round(campaign)
     if not Item.objects.active().filter(campaign=campaign).exists():
-        raise Refused("This campaign has no items yet; import them first.")
-    return plan(
+        raise Refused(say("This campaign has no items yet; import them first."))
+    planned = plan(
         design,
         experts=experts,
         units=[PlanUnit(unit.key, unit.n_items) for unit in unassigned_units(round_)],
@@ -104,6 +109,10 @@ def plan_parts(
         k=round_.k,
         seed=seed,
     )
+    completion = plan_completion(round_, list(planned.loads), planned.loads)
+    if any(part.unit_keys for part in planned.parts) or completion.n_items:
+        check_experts(campaign, list(planned.loads))
+    return planned
 
 
 def assign_parts(
@@ -131,20 +140,28 @@ def assign_parts(
             planned = plan_parts(campaign, experts=experts, design=design, seed=seed, parts=parts)
             if confirmed_hash is not None and confirmed_hash != planned.hash:
                 raise Refused(
-                    "The campaign changed since this plan was shown: items were added, or somebody else assigned "
-                    "them. Look at the new plan and confirm it again."
+                    say(
+                        "The campaign changed since this plan was shown: items were added, or "
+                        "somebody else assigned them. Look at the new plan and confirm it again."
+                    )
                 )
-            if any(part.unit_keys for part in planned.parts):
+            completion = plan_completion(round_, list(planned.loads), planned.loads)
+            new_parts = any(part.unit_keys for part in planned.parts)
+            if new_parts or completion.n_items:
                 people = dict(
                     zip(planned.loads, find_or_create_experts(list(planned.loads), by), strict=True)
                 )
                 for person in people.values():
                     add_member(campaign, person, Membership.Role.EXPERT, by=by)
-                _store(round_, planned, people=people, by=by)
+                if new_parts:
+                    _store(round_, planned, people=people, by=by)
+                if completion.n_items:
+                    _store_completion(round_, planned, completion, people=people, by=by)
+                renew_counts(PartUnit, Assignment)
                 audit(campaign, by, "parts assigned", {"design": design, "seed": seed, "hash": planned.hash})
     except IntegrityError:
         raise Refused(
-            "Somebody else assigned these units at the same moment; look at the new plan."
+            say("Somebody else assigned these units at the same moment; look at the new plan.")
         ) from None
     return planned
 
@@ -164,7 +181,7 @@ def _extend(round_: Round) -> None:
     for (part, slot, expert), units in shares.items():
         mine = round_.assignments.filter(expert=expert)
         place = _Place(
-            position=mine.aggregate(last=Max("position"))["last"],
+            position=_last_place(round_, people[expert]).position,
             queue=mine.filter(part=part).aggregate(last=Max("queue"))["last"] + 1 - POSTPONED,
         )
         rows = _share(round_, parts[part], units, slot=slot, expert=people[expert])
@@ -211,6 +228,41 @@ def _store(round_: Round, planned: Plan, *, people: dict[str, User], by: User | 
             _in_chunks(Assignment, places[name].put(rows))
 
 
+def _store_completion(
+    round_: Round, planned: Plan, completion: Completion, *, people: dict[str, User], by: User | None
+) -> None:
+    """One part of all units that were begun elsewhere; everybody gets the items that lack them."""
+    items = Item.objects.filter(pk__in=completion.places).order_by("unit__position", *_IN_UNIT)
+    units = _unit_rows(items)
+    design = Design.objects.create(
+        round=round_,
+        name=planned.design,
+        seed=planned.seed,
+        hash=planned.hash,
+        plan={"completes": completion.n_items, "loads": dict(completion.loads)},
+        created_by=by,
+    )
+    last = round_.parts.aggregate(last=Max("index"))["last"]
+    part = Part.objects.create(round=round_, design=design, index=0 if last is None else last + 1)
+    _in_chunks(PartUnit, (PartUnit(round=round_, part=part, unit_id=unit.pk) for unit in units))
+    for name, person in people.items():
+        mine = [left for unit in units if (left := _only_of(unit, completion, name)).n_items]
+        rows = _share(round_, part, mine, slot=1, expert=person)
+        _in_chunks(Assignment, _last_place(round_, person).put(_in_slots(rows, completion, name)))
+
+
+def _only_of(unit: UnitRows, completion: Completion, name: str) -> UnitRows:
+    """The items of a unit on which this person fills a place."""
+    contexts = (tuple(item for item in items if completion.slot(item, name)) for items in unit.contexts)
+    return UnitRows(unit.pk, unit.key, unit.relation, tuple(items for items in contexts if items))
+
+
+def _in_slots(rows: Iterator[Assignment], completion: Completion, name: str) -> Iterator[Assignment]:
+    for row in rows:
+        row.slot = completion.slot(row.item_id, name) or row.slot
+        yield row
+
+
 @dataclass
 class _Place:
     """Where an expert's next screen stands in their order, and when it comes up."""
@@ -229,7 +281,9 @@ class _Place:
 
 
 def _last_place(round_: Round, expert: User) -> _Place:
-    last = round_.assignments.filter(expert=expert).aggregate(position=Max("position"), queue=Max("queue"))
+    """Over all rounds of the campaign: a position names one screen of an expert, whichever round it is in."""
+    given = Assignment.objects.filter(round__campaign=round_.campaign_id, expert=expert)
+    last = given.aggregate(position=Max("position"), queue=Max("queue"))
     return _Place(last["position"] or 0, last["queue"] or 0)
 
 

@@ -33,6 +33,17 @@ def find_or_create_experts(names: Sequence[str], by: User | None) -> list[User]:
         return [_find_or_create(name.strip(), by) for name in names]
 
 
+def check_experts(campaign: Campaign, names: Sequence[str]) -> None:
+    """Refuse what giving work to these people would refuse: closed accounts, other roles, names that are none."""
+    _check_names(names)
+    users = User.objects.filter(username_folded__in=[fold_name(name) for name in names])
+    for user in users:
+        if not user.is_active:
+            raise Refused(_("The account of “%(name)s” is closed.") % {"name": user.username})
+    for member in Membership.objects.filter(campaign=campaign, user__in=users).select_related("user"):
+        _same_role(member, Membership.Role.EXPERT)
+
+
 def _check_names(names: Sequence[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
@@ -90,6 +101,13 @@ def add_member(
             continue
         return member
     raise Refused(_("Many people are being added at this moment; try again."))
+
+
+def add_person(campaign: Campaign, name: str, role: Membership.Role | str, by: User | None) -> Membership:
+    """The same for a name: who has no account yet gets one, unless the role is refused."""
+    with transaction.atomic():
+        (user,) = find_or_create_experts([name], by)
+        return add_member(campaign, user, role, by=by)
 
 
 def _same_role(member: Membership, role: Membership.Role) -> Membership:

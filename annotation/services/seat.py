@@ -1,17 +1,18 @@
-"""What an expert does at their seat besides answering: put a unit off, look back, hand a part in."""
+"""What an expert does at their seat besides answering: put a unit off, take that back, look back, hand a part in."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max, Q, QuerySet, TextField, Value
+from django.db.models import F, Max, Min, Q, QuerySet, TextField, Value
 from django.db.models.functions import Replace
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import Annotation, Assignment, Campaign, HandIn, Part, Round
+from annotation.protocol.base import get_protocol
 from annotation.services.errors import NotYours, Refused
 from annotation.services.screens import screens
 
@@ -30,17 +31,26 @@ def own_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
     )
 
 
+def unit_on_screen(campaign: Campaign, *, expert_id: int, screen_id: int) -> int:
+    """The unit of one of one's own screens, which go by the assignment that stands first on them."""
+    unit = own_work(campaign, expert_id=expert_id).filter(pk=screen_id).values_list("unit", flat=True).first()
+    if unit is None:
+        raise NotYours(_("There is no such unit among your work."))
+    return unit
+
+
 # Later
 
 
-def postpone(campaign: Campaign, *, expert_id: int, unit_id: int, assignments: Sequence[int]) -> int:
+def postpone(campaign: Campaign, *, expert_id: int, screen_id: int, assignments: Sequence[int]) -> int:
     """Put a screen at the end of its part; returns its new place in the queue.
 
     Sent twice, it does no harm: the screen is at the end already. Raises NotYours, and Refused where the screen
     is answered or the limit of open postponed screens is reached.
     """
     with transaction.atomic():
-        rows = list(own_work(campaign, expert_id=expert_id).filter(pk__in=assignments, unit_id=unit_id))
+        unit = unit_on_screen(campaign, expert_id=expert_id, screen_id=screen_id)
+        rows = list(own_work(campaign, expert_id=expert_id).filter(pk__in=assignments, unit=unit))
         if not rows or len(rows) != len(set(assignments)):
             raise NotYours(_("There is no such unit among your work."))
         first = rows[0]
@@ -54,6 +64,27 @@ def postpone(campaign: Campaign, *, expert_id: int, unit_id: int, assignments: S
             queue=queue, postponed_at=timezone.now()
         )
         part.filter(position=first.position).update(queue=queue)
+    return queue
+
+
+def take_back(campaign: Campaign, *, expert_id: int, screen_id: int, assignments: Sequence[int]) -> int:
+    """Undo `postpone`: the screen comes up before all others of its part. Returns its place in the queue.
+
+    Sent twice, or for a screen that was not put off or is answered by now, it changes nothing. Raises NotYours.
+    """
+    with transaction.atomic():
+        unit = unit_on_screen(campaign, expert_id=expert_id, screen_id=screen_id)
+        rows = list(own_work(campaign, expert_id=expert_id).filter(pk__in=assignments, unit=unit))
+        if not rows or len(rows) != len(set(assignments)):
+            raise NotYours(_("There is no such unit among your work."))
+        first = rows[0]
+        if all(row.postponed_at is None for row in rows):
+            return first.queue
+        part = own_work(campaign, expert_id=expert_id).filter(part=first.part_id)
+        others = part.filter(answered_at__isnull=True).exclude(position=first.position)
+        soonest = others.aggregate(soonest=Min("queue"))["soonest"]
+        queue = first.queue if soonest is None else min(first.queue, max(soonest - 1, 0))
+        part.filter(position=first.position).update(queue=queue, postponed_at=None)
     return queue
 
 
@@ -127,6 +158,9 @@ class Remark:
     detail: str
     code: str  # the cause or problem; empty for the others
     note: str
+    answer: Mapping[str, str] | None = (
+        None  # one's own: its label by name, and its detail; None without a label
+    )
 
 
 @dataclass(frozen=True)
@@ -182,7 +216,7 @@ def _remarks(rows: QuerySet[Assignment]) -> list[Annotation]:
     return list(
         Annotation.objects.filter(assignment__in=rows, revision=F("assignment__revision"))
         .filter(Q(unsure=True) | ~Q(cannot_judge="") | ~Q(problem=""))
-        .select_related("assignment__unit", "assignment__item__context")
+        .select_related("assignment__unit", "assignment__item__context", "assignment__round__campaign")
         .order_by("assignment__position", "assignment__row")
     )
 
@@ -196,8 +230,12 @@ def _screen_by_screen(rows: QuerySet[Assignment]) -> tuple[Remark, ...]:
 
 
 def _remark(row: Annotation) -> Remark:
-    bare = _bare(row.assignment)
-    return Remark(bare.position, bare.title, bare.detail, row.cannot_judge or row.problem, row.note)
+    answer = None
+    if row.label:
+        protocol = get_protocol(row.assignment.round.campaign.protocol)
+        answer = {"label": protocol.answer(row.label).key, "detail": row.detail}
+    code = row.cannot_judge or row.problem
+    return replace(_bare(row.assignment), code=code, note=row.note, answer=answer)
 
 
 def _bare(row: Assignment) -> Remark:

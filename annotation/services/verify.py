@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery
+from django.utils import timezone
 
 from annotation.models import Annotation, Assignment, Campaign, FinalLabel, Item, Output, PartUnit, Round
 from annotation.protocol.errors import ProtocolError
@@ -38,10 +39,17 @@ def verify(campaign: Campaign) -> list[Violation]:
         return found
 
 
+def unfinished_imports(campaign: Campaign) -> list[str]:
+    """Imports that ended before they were published: nobody sees their rows, and the next import sweeps them away."""
+    lapsed = campaign.import_batches.filter(published_at__isnull=True, lease_until__lte=timezone.now())
+    return [batch.file_name for batch in lapsed]
+
+
 def _exactly_k(campaign: Campaign) -> Iterator[str]:
     """Every item of a unit that was given to experts has k of them, in slots 1 … k."""
     for round_ in Round.objects.filter(campaign=campaign):
         given = Q(assignments__round=round_, assignments__withdrawn_at__isnull=True)
+        gone = Q(assignments__round=round_, assignments__withdrawn_at__isnull=False)
         items = (
             Item.objects.active()
             .filter(unit__in=PartUnit.objects.filter(round=round_).values("unit"))
@@ -50,11 +58,16 @@ def _exactly_k(campaign: Campaign) -> Iterator[str]:
                 low=Min("assignments__slot", filter=given),
                 high=Max("assignments__slot", filter=given),
                 slots=Count("assignments__slot", filter=given, distinct=True),
+                gone=Count("assignments", filter=gone, distinct=True),
             )
             .exclude(experts=round_.k, slots=round_.k, low=1, high=round_.k)
         )
-        for position, experts in items.values_list("position", "experts"):
-            yield f"item at position {position} has {experts} experts in the {round_.kind} round, not {round_.k}"
+        for position, experts, taken in items.values_list("position", "experts", "gone"):
+            back = "; withdraw and restore it: what was taken away with it comes back" if taken else ""
+            yield (
+                f"item at position {position} has {experts} experts in the {round_.kind} round, "
+                f"not {round_.k}{back}"
+            )
 
 
 def _units_whole(campaign: Campaign) -> Iterator[str]:
@@ -66,7 +79,7 @@ def _units_whole(campaign: Campaign) -> Iterator[str]:
         .filter(Q(unit_part__isnull=True) | ~Q(part=F("unit_part")))
     )
     for position, index in torn.values_list("item__position", "part__index").distinct():
-        yield f"item at position {position} is judged in part {index}, but its unit is not in it"
+        yield f"item at position {position} is judged in part {index + 1}, but its unit is not in it"
 
 
 def _answers_agree(campaign: Campaign) -> Iterator[str]:

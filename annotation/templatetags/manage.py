@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from annotation.models import Campaign, Job
 from annotation.protocol.labels import REASONS
 from annotation.services.overview import ExpertLine
+from annotation.services.sentences import message_of
 from annotation.templatetags.seat import in_language
 
 register = template.Library()
@@ -71,9 +72,17 @@ def job_kind(state: str) -> str:
 
 
 @register.filter
-def job_message(message: str) -> str:
+def job_message(job: Job) -> str:
     """What a job says, in the language of the page where it is one of the site's own sentences."""
-    return _(message) if message else ""
+    if job.state == Job.State.FAILED and job.result and job.result.get("said"):
+        return message_of(job.result)
+    return _(job.message) if job.message else ""
+
+
+@register.filter
+def issue_message(issue: Mapping[str, Any]) -> str:
+    """What is wrong with a file, in the language of the page."""
+    return message_of(issue)
 
 
 @register.filter

@@ -7,6 +7,7 @@ from django.utils.translation import get_language
 from markdown_it import MarkdownIt
 
 from annotation.models import Guideline
+from annotation.protocol.compound import COMPOUND
 from annotation.protocol.definition import Words
 from annotation.protocol.display import chips, marked_source
 from annotation.protocol.triple import RELATIONS, TRIPLE, ZERO_DETAILS, connector
@@ -61,6 +62,13 @@ def unlike(relation: str) -> str:
 def answer_word(score: str) -> str:
     """An example's answer in words; experts never see the scores."""
     return in_language(TRIPLE.answer(score).words)
+
+
+@register.filter
+def own_answer(answer: dict[str, str]) -> str:
+    """An answer to either kind of item in words, by the name of its label."""
+    words = {choice.key: choice.words for choice in COMPOUND.scale}
+    return in_language(words[answer["label"]]) if answer["label"] in words else triple_answer(answer)
 
 
 @register.filter

@@ -137,7 +137,7 @@ def _account_page(request: HttpRequest, form: TokenForm, **context: object) -> H
 def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """End one of one's own keys."""
     token = revoke_token(signed_in(request).user, pk)
-    messages.success(request, _("The key “%(name)s” is revoked.") % {"name": token.name})
+    messages.success(request, _("The token “%(name)s” is revoked.") % {"name": token.name})
     return redirect("account")
 
 

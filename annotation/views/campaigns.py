@@ -30,7 +30,9 @@ from annotation.services.jobs import worker_health
 from annotation.services.labels import rule_for
 from annotation.services.overview import STAGES, Overview, overview
 from annotation.services.people import audit
+from annotation.services.sentences import translated
 from annotation.services.verify import CHECKS
+from annotation.services.verify import unfinished_imports
 from annotation.services.verify import verify as find_violations
 from annotation.views.campaign_page import campaign_page
 
@@ -48,7 +50,7 @@ def campaign_create(request: HttpRequest) -> HttpResponse:
         try:
             campaign = create_campaign(**form.cleaned_data, by=user)
         except (Refused, ProtocolError) as refusal:
-            form.add_error("slug", refusal.message)
+            form.add_error("slug", translated(refusal.message))
         else:
             messages.success(request, _("The campaign is open. Bring in its items next."))
             return redirect("campaign", campaign.slug)
@@ -118,4 +120,5 @@ def verify(request: PersonRequest, member: Membership) -> HttpResponseBase:
     """Everything that must hold, checked over all that is stored."""
     violations = find_violations(member.campaign)
     by_rule = {rule: [found.where for found in violations if found.rule == rule] for rule in CHECKS}
-    return campaign_page(request, member, "annotation/verify.html", {"by_rule": by_rule}, tab="campaign")
+    shown = {"by_rule": by_rule, "unfinished": unfinished_imports(member.campaign)}
+    return campaign_page(request, member, "annotation/verify.html", shown, tab="campaign")

@@ -23,6 +23,7 @@ from annotation.services import import_files, jobs, uploads
 from annotation.services.errors import Refused
 from annotation.services.import_files import IN_REQUEST, PreviewOutdated
 from annotation.services.jobs import worker_health
+from annotation.services.sentences import translated
 from annotation.services.uploads import Upload
 from annotation.tasks import wake
 from annotation.views.campaign_page import campaign_page
@@ -48,9 +49,13 @@ def campaign_import(request: PersonRequest, member: Membership) -> HttpResponse:
         import_files.check(campaign, upload)
     except (FormatError, Refused) as error:
         uploads.discard(upload)
-        shown[kind].add_error(None, str(error))
+        shown[kind].add_error(None, _told(error))
         return _import_page(request, member, shown, status=400)
     return redirect("import_preview", campaign.slug, upload.token)
+
+
+def _told(error: FormatError | Refused) -> str:
+    return translated(error.sentence if isinstance(error, FormatError) else error.message)
 
 
 def _forms(campaign: Campaign, *, kind: str = "", data: Any = None, files: Any = None) -> Forms:
@@ -153,10 +158,10 @@ def import_confirm(request: PersonRequest, member: Membership, token: UUID) -> H
     try:
         import_files.store_upload(campaign, upload, by=request.user, **choice)
     except PreviewOutdated as outdated:
-        messages.warning(request, outdated.message)
+        messages.warning(request, translated(outdated.message))
         return _preview_page(request, member, import_files.check(campaign, upload), status=409)
     except (FormatError, Refused) as error:
-        messages.error(request, str(error))
+        messages.error(request, _told(error))
         return _preview_page(request, member, upload, status=409)
     return redirect("import_preview", campaign.slug, upload.token)
 

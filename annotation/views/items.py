@@ -14,8 +14,10 @@ from annotation.forms import ItemFilterForm, ReasonForm
 from annotation.models import Membership
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.protocol.base import get_protocol
-from annotation.services import items
+from annotation.services import items, jobs
 from annotation.services.items import Wanted, groups_of, item_page
+from annotation.services.labels import passed_over
+from annotation.tasks import wake
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
@@ -79,6 +81,8 @@ def item_withdraw(request: PersonRequest, member: Membership, pk: int) -> HttpRe
 def item_restore(request: PersonRequest, member: Membership, pk: int) -> HttpResponse:
     """Bring a withdrawn item back, with its answers."""
     item = items.restore(member.campaign, pk, by=request.user)
+    if passed_over(member.campaign):  # what it was judged counts again, and its label does not say so yet
+        wake(jobs.request(campaign=member.campaign, kind="finalize", arguments={}, by=request.user))
     messages.success(request, _("Item %(position)d counts again.") % {"position": item.position})
     return redirect(_back(request, member))
 

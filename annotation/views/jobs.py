@@ -1,6 +1,8 @@
 """Jobs: what was asked for, how far it is, and asking again."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from django.contrib import messages
 from django.db import transaction
@@ -9,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.models import Campaign, Job, Membership, Part
+from annotation.models import Campaign, HandIn, Job, Membership, Part
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.services import import_files
 from annotation.services.jobs import request as request_job
@@ -19,6 +21,7 @@ from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
 SHOWN = 100
+AT_ONCE = timedelta(seconds=5)  # a hand-in and what it sets off stand in one request
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class JobLine:
 
     job: Job
     title: str
+    why: str = ""
 
     @property
     def unfinished(self) -> bool:
@@ -40,8 +44,8 @@ def jobs(request: PersonRequest, member: Membership) -> HttpResponse:
     found = list(
         Job.objects.filter(campaign=member.campaign).select_related("created_by").order_by("-id")[:SHOWN]
     )
-    parts = _parts(member.campaign)
-    lines = [JobLine(job, job_title(job, parts)) for job in found]
+    parts, causes = _parts(member.campaign), _Causes.of(member.campaign)
+    lines = [JobLine(job, job_title(job, parts), causes.of_job(job)) for job in found]
     context = {
         "lines": lines,
         "unfinished": any(line.unfinished for line in lines),
@@ -83,11 +87,42 @@ def _line(campaign: Campaign, pk: int) -> JobLine:
     found = Job.objects.filter(campaign=campaign, pk=pk).select_related("created_by").first()
     if found is None:
         raise Http404
-    return JobLine(found, job_title(found, _parts(campaign)))
+    return JobLine(found, job_title(found, _parts(campaign)), _Causes.of(campaign).of_job(found))
+
+
+@dataclass(frozen=True)
+class _Causes:
+    """What jobs come from: who asks stands under a pseudonym, an expert asks by handing in a part."""
+
+    pseudonyms: Mapping[int, str]
+    hand_ins: Sequence[tuple[int, datetime, int]]  # expert, when, the part's key; the newest first
+
+    @classmethod
+    def of(cls, campaign: Campaign) -> "_Causes":
+        members = Membership.objects.filter(campaign=campaign).values_list("user", "pseudonym")
+        hand_ins = HandIn.objects.filter(part__round__campaign=campaign).order_by("-at")
+        return cls(dict(members), list(hand_ins.values_list("expert", "at", "part__index")))
+
+    def of_job(self, job: Job) -> str:
+        if job.created_by_id is None:
+            return _("by itself, since answers have changed")
+        who = self.pseudonyms.get(job.created_by_id, "–")
+        part = next(
+            (
+                index
+                for expert, at, index in self.hand_ins
+                if expert == job.created_by_id and at <= job.created_at + AT_ONCE
+            ),
+            None,
+        )
+        if part is None:
+            return _("by %(who)s") % {"who": who}
+        return _("%(who)s handed in part %(part)d") % {"who": who, "part": part + 1}
 
 
 def _parts(campaign: Campaign) -> dict[int, int]:
-    return dict(Part.objects.filter(round__campaign=campaign).values_list("pk", "index"))
+    """What people call each part, by its key."""
+    return {part.pk: part.number for part in Part.objects.filter(round__campaign=campaign)}
 
 
 def job_title(job: Job, parts: dict[int, int]) -> str:
@@ -103,4 +138,8 @@ def job_title(job: Job, parts: dict[int, int]) -> str:
             if part is None
             else _("Agreement in part %(part)s") % {"part": parts.get(part, "?")}
         )
+    if job.kind == "score":
+        return _("All submissions measured again")
+    if job.kind == "release":
+        return _("Release %(name)s") % {"name": job.arguments.get("name", "?")}
     return job.kind

@@ -18,10 +18,12 @@ from annotation.protocol.errors import ProtocolError
 from annotation.protocol.text import fold_name
 from annotation.services import hand_ins
 from annotation.services.campaigns import main_round
+from annotation.services.completion import incomplete_items
 from annotation.services.errors import Refused
 from annotation.services.invitations import invite_new
 from annotation.services.overview import expert_lines
 from annotation.services.parts import assign_parts, late_items, plan_parts, unassigned_units
+from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
@@ -42,7 +44,7 @@ def assign(request: PersonRequest, member: Membership) -> HttpResponse:
     try:
         planned = plan_parts(campaign, **asked)
     except (ProtocolError, Refused) as refusal:
-        form.add_error(None, refusal.message)
+        form.add_error(None, translated(refusal.message))
         return _assign_page(request, member, form, status=400)
     return _assign_page(request, member, form, planned=planned)
 
@@ -59,7 +61,7 @@ def _confirm(
     try:
         planned = assign_parts(campaign, **asked, by=request.user, confirmed_hash=confirmed_hash)
     except (ProtocolError, Refused) as refusal:
-        form.add_error(None, refusal.message)
+        form.add_error(None, translated(refusal.message))
         return _assign_page(request, member, form, status=409)
     names = [fold_name(name) for name in planned.loads]
     offers = invite_new(campaign, User.objects.filter(username_folded__in=names), request.user)
@@ -101,6 +103,7 @@ def _assign_page(
         "n_units": len(waiting),
         "n_items": sum(unit.n_items for unit in waiting),
         "n_late": late_items(round_).count(),
+        "n_begun": incomplete_items(round_).count(),
         "plan": planned and shown_plan(planned, form),
     }
     return campaign_page(request, member, "annotation/assign.html", context, tab="assign", status=status)
@@ -183,6 +186,6 @@ def part_give_back(request: PersonRequest, member: Membership, index: int, pk: i
     expert = hand_ins.give_back(member.campaign, index=index, member=pk, by=request.user)
     messages.success(
         request,
-        _("Part %(part)d is open again for %(expert)s.") % {"part": index, "expert": expert.pseudonym},
+        _("Part %(part)d is open again for %(expert)s.") % {"part": index + 1, "expert": expert.pseudonym},
     )
     return redirect("part", member.campaign.slug, index)

@@ -10,6 +10,7 @@ from django.shortcuts import render
 from annotation.formats.errors import FormatError
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import NotYours, Refused
+from annotation.services.sentences import translated
 
 P = ParamSpec("P")
 
@@ -30,6 +31,6 @@ def plain_refusals(
         except NotYours:
             raise Http404 from None
         except (Refused, ProtocolError, FormatError) as refusal:
-            return render(request, "refused.html", {"message": refusal.message}, status=409)
+            return render(request, "refused.html", {"message": translated(refusal.message)}, status=409)
 
     return answered

@@ -18,7 +18,7 @@ from annotation.protocol.base import get_protocol
 from annotation.protocol.compound import WRONG_REASONS
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.triple import RELATIONS, ZERO_DETAILS
-from annotation.services import jobs
+from annotation.services import jobs, questions
 from annotation.services.answers import save_answers
 from annotation.services.errors import NotYours, Refused, Stale
 from annotation.services.hours import paid_seconds
@@ -48,19 +48,29 @@ page = require_http_methods(["GET", "HEAD", "POST"])
 def work(request: PersonRequest, member: Membership) -> HttpResponse:
     """Where an expert's work stands, and the way on."""
     campaign, expert = member.campaign, request.user
-    if _wants_json(request):  # the script asks whose sign-in this browser holds by now
-        return JsonResponse({"user": expert.pk})
+    if _wants_json(request):  # the script asks whose sign-in this browser holds by now, and what is new
+        return JsonResponse({"user": expert.pk, "new_answers": questions.new_answers(campaign, expert)})
     upcoming = next_screens(campaign, expert_id=expert.pk)
+    standing = progress(campaign, expert_id=expert.pk)
     return render(
         request,
         "annotation/work.html",
         {
             "campaign": campaign,
-            "progress": progress(campaign, expert_id=expert.pk),
+            "progress": standing,
+            "standing": _standing(standing),
             "next": upcoming[0] if upcoming else None,
+            "new_answers": questions.new_answers(campaign, expert),
             "hours": paid_seconds(campaign, expert_id=expert.pk) / 3600,
         },
     )
+
+
+def _standing(progress: dict[str, Any]) -> str:
+    """What is left to do, in a word: judge, hand_in, or nothing (handed_in)."""
+    if progress["done"] < progress["total"]:
+        return "judge"
+    return "handed_in" if all(part["handed_in"] for part in progress["parts"]) else "hand_in"
 
 
 @page
@@ -105,6 +115,9 @@ def _judge_page(
             "guideline": _guideline(campaign),
             "screen": screen,
             "correcting": correcting,
+            "closed": screen is not None and _is_closed(standing, screen["part"]),
+            "standing": _standing(standing),
+            "new_answers": questions.new_answers(campaign, expert),
             "last": recent[0] if recent else None,
             "progress": standing,
             "form": stamp(),
@@ -115,6 +128,11 @@ def _judge_page(
         },
         status=status,
     )
+
+
+def _is_closed(progress: dict[str, Any], part: int) -> bool:
+    """Whether this part is handed in: its answers can be looked at, not changed."""
+    return any(one["handed_in"] for one in progress["parts"] if one["index"] == part)
 
 
 # The same page as a form
@@ -130,7 +148,7 @@ def _save(request: PersonRequest, campaign: Campaign, *, position: int | None) -
     try:
         if request.POST.get("action") == "later":
             rows = [row["assignment"] for row in screen["rows"]]
-            postpone(campaign, expert_id=expert.pk, unit_id=screen["id"], assignments=rows)
+            postpone(campaign, expert_id=expert.pk, screen_id=screen["id"], assignments=rows)
         elif sheet := form.sheet():
             save_answers(
                 sheet,
@@ -197,7 +215,14 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
     )
     if _wants_json(request):
         return JsonResponse({"units": found})
-    return render(request, "annotation/history.html", {"campaign": campaign, "screens": found, "text": text})
+    upcoming = next_screens(campaign, expert_id=expert.pk)
+    context = {
+        "campaign": campaign,
+        "screens": found,
+        "text": text,
+        "next": upcoming[0] if upcoming else None,
+    }
+    return render(request, "annotation/history.html", context)
 
 
 # Handing in
@@ -222,6 +247,7 @@ def hand_in(request: PersonRequest, member: Membership, index: int) -> HttpRespo
         messages.error(request, error.message)
         return redirect("hand_in", campaign.slug, index)
     upcoming = next_screens(campaign, expert_id=expert.pk)
+    parts = progress(campaign, expert_id=expert.pk)["parts"]
     return render(
         request,
         "annotation/hand_in.html",
@@ -232,6 +258,9 @@ def hand_in(request: PersonRequest, member: Membership, index: int) -> HttpRespo
                 cause.code: cause.words for cause in get_protocol(campaign.protocol).cannot_judge_causes
             },
             "next": upcoming[0] if upcoming else None,
+            "to_hand_in": next(
+                (part for part in parts if part["done"] == part["total"] and not part["handed_in"]), None
+            ),
             "hours": paid_seconds(campaign, expert_id=expert.pk) / 3600,
             "owner": {"user": expert.pk, "campaign": campaign.slug},
         },

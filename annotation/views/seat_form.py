@@ -50,7 +50,7 @@ class SheetForm:
         if not answers:
             return None
         return Sheet(
-            unit=self.screen["id"],
+            screen=self.screen["id"],
             client_key=self._client_key(),
             answers=tuple(answers),
             timing=Timing(seconds=self._seconds()),

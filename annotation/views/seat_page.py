@@ -14,6 +14,7 @@ from annotation.protocol.definition import Choice
 from annotation.protocol.triple import GENERAL_RELATIONS, RELATION_NAMES, ZERO_DETAILS
 from annotation.services.answers import NOTE_LIMIT
 from annotation.services.hours import REST_HINT, REST_MINUTES
+from annotation.services.questions import LENGTH as QUESTION_LENGTH
 from annotation.services.seat import POSTPONED_LIMIT, postponed_positions
 from annotation.templatetags.seat import connector_text, in_language, unlike
 
@@ -54,6 +55,7 @@ def page_data(
             "reasons": campaign.reasons,
             "noteLimit": NOTE_LIMIT,
             "postponedLimit": POSTPONED_LIMIT,
+            "questionLimit": QUESTION_LENGTH,
             "guard": GUARD,
             "restMinutes": REST_MINUTES,
             "held": HELD[campaign.protocol],
@@ -93,6 +95,9 @@ def _urls(slug: str) -> dict[str, str]:
         "screen": reverse("api_screen", args=[slug, 0]),
         "answers": reverse("api_answers", args=[slug, 0]),
         "later": reverse("api_later", args=[slug, 0]),
+        "back": reverse("api_later_back", args=[slug, 0]),
+        "ask": reverse("api_ask", args=[slug, 0]),
+        "words": reverse("api_words", args=[slug, 0]),
         "time": reverse("api_time", args=[slug]),
     }
 
@@ -100,6 +105,7 @@ def _urls(slug: str) -> dict[str, str]:
 WORDS: dict[str, str | Promise] = {
     # the badge
     "saved": _("saved"),
+    "notSaved": _("not saved yet"),
     "waiting": _("{n} waiting"),
     "offline": _("offline · {n} waiting"),
     "signedOut": _("signed out · {n} waiting"),
@@ -118,6 +124,7 @@ WORDS: dict[str, str | Promise] = {
     # the line about the last answer
     "lastAnswer": _("Last: {unit} → {answer}"),
     "lastLater": _("Put off: {unit}"),
+    "lastBack": _("Back again: {unit}"),
     "allCorrect": _("all correct"),
     "rowsWrong": _("{rows} wrong"),
     "rowsCannot": _("{rows} cannot judge"),
@@ -148,6 +155,11 @@ WORDS: dict[str, str | Promise] = {
     "saveOwn": _("Save mine"),
     "otherTab": _("Answered in another tab: {unit}"),
     "refused": _("Not saved: {unit}"),
+    "keptAside": _(
+        "Part of it was withdrawn, or given to somebody else, before your answer arrived. What you answered there is "
+        "kept for the project manager and does not count."
+    ),
+    "notAsked": _("Not asked: {unit}"),
     "serverSays": _("The server answered {status}. Your answer is kept in this browser."),
     "retry": _("Try again"),
     "discard": _("Discard my answer"),
@@ -167,6 +179,12 @@ WORDS: dict[str, str | Promise] = {
         "{n} answers have not reached the server. They stay in this browser and are sent when you sign in here again. "
         "Sign out?"
     ),
+    # questions, words, handed-in parts
+    "asked": _("On its way: the answer will appear under “My questions”."),
+    "newAnswers": _("new answers: {n}"),
+    "wordsComing": _("Looking for the words …"),
+    "noWords": _("Word boundaries need the network; they are not there now."),
+    "closedPart": _("This part was handed in; ask the project manager to give it back to you."),
     # dialogs
     "nothingFound": _("Nothing found."),
     "characters": _("{n} of {limit} characters"),

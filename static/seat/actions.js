@@ -7,6 +7,7 @@ import { isCompound, say, seat } from "./page.js";
 import * as rules from "./sheet.js";
 import * as status from "./status.js";
 import * as view from "./view.js";
+import * as words from "./words.js";
 
 const TRIPLE_ANSWERS = seat.settings.zeroDetail
   ? [["often"], ["sometimes"], ...seat.details.map((detail) => ["rarely", detail.code])]
@@ -22,6 +23,13 @@ function changed(index, said) {
   if (said) status.announce(said);
 }
 
+/** Whether the part is handed in, so that nothing of it changes any more; says so. */
+function isClosed() {
+  if (!desk.isClosed()) return false;
+  status.cue(say("closedPart"));
+  return true;
+}
+
 function sayRow(index) {
   return say("rowIs", { n: index + 1, answer: view.answerWord(desk.sheet().rows[index]) });
 }
@@ -35,7 +43,7 @@ function moveTo(index) {
 /** A triple is answered and done with one press; a correction is first looked at, then saved. */
 export function answerTriple(label, detail, event) {
   const sheet = desk.sheet();
-  if (!sheet) return;
+  if (!sheet || isClosed()) return;
   rules.choose(sheet, 0, label, detail ?? null);
   if (desk.isCorrecting()) changed(0, view.answerWord(sheet.rows[0]));
   else desk.save(event);
@@ -43,6 +51,10 @@ export function answerTriple(label, detail, event) {
 
 export function verdict(index, value) {
   moveTo(index);
+  if (isClosed()) {
+    view.paintRow(desk.sheet(), index);
+    return;
+  }
   if (value === "cannot_judge") {
     view.paintRow(desk.sheet(), index); // not chosen until its cause is
     actions.cannot();
@@ -70,14 +82,14 @@ function digit({ number }, event) {
 
 export function toggleReason(code) {
   const { rows, focus } = desk.sheet();
-  if (rows[focus].label !== "wrong") return;
+  if (rows[focus].label !== "wrong" || isClosed()) return;
   rules.toggleIn(rows[focus], "reasons", code);
   changed(focus);
 }
 
 export function toggleAtom(atom) {
   const { rows, focus, screen } = desk.sheet();
-  if (!isCompound || rows[focus].label !== "wrong" || atom >= screen.atoms.length) return;
+  if (!isCompound || rows[focus].label !== "wrong" || atom >= screen.atoms.length || isClosed()) return;
   rules.toggleIn(rows[focus], "atoms", atom);
   changed(focus);
 }
@@ -142,8 +154,15 @@ export const actions = {
   later: (_found, event) => desk.later(event),
   reference: () => reference(true),
   exact: () => view.toggleExact(desk.sheet()),
+  words() {
+    if (isCompound) void words.toggle(desk.sheet());
+  },
+  ask: () => dialogs.askQuestion(desk.sheet().screen.position, desk.ask),
   define: () => dialogs.define(isCompound ? null : desk.sheet().screen.rows[0].relation),
 };
+
+// What may be done where the part is handed in.
+const LOOKS = new Set(["up", "down", "reference", "exact", "words", "ask", "define", "other"]);
 
 // These need no unit on the page.
 export const always = {
@@ -179,6 +198,7 @@ export function perform(found, event) {
     return true;
   }
   if (!desk.sheet() || !actions[found.name]) return false;
+  if (!LOOKS.has(found.name) && isClosed()) return true;
   actions[found.name](found, event);
   return true;
 }

@@ -79,12 +79,23 @@ async function sendAnew(entry, stored, sender) {
   await sender.retryNow();
 }
 
+/** An answer that came after its item was taken away: the server keeps it, nothing is left to do. */
+export function sayKeptAside(entry, detail) {
+  const id = `aside-${entry.seq}`;
+  status.notice(id, {
+    kind: "warn",
+    text: `${nameOf(entry)}: ${detail}`,
+    acts: [[say("dismiss"), () => status.dismiss(id)]],
+  });
+}
+
 function showRefused(entry, sender) {
   const { status: code, detail } = entry.held;
+  const question = entry.kind === "question";
   status.notice(`held-${entry.seq}`, {
     kind: "wrong",
-    text: `${say("refused", { unit: nameOf(entry) })} ${detail || say("serverSays", { status: code })}`,
-    rows: entry.body.answers.map((own) => answerWord(own)),
+    text: `${say(question ? "notAsked" : "refused", { unit: nameOf(entry) })} ${detail || say("serverSays", { status: code })}`,
+    rows: question ? [entry.text] : entry.body.answers.map((own) => answerWord(own)),
     acts: [
       [say("retry"), () => tryAgain(entry, sender)],
       [say("discard"), () => drop(entry, null)],

@@ -10,6 +10,7 @@ import { blanks, changes, isTouched, openSheet, restore, snapshot, withAnswers }
 import * as status from "./status.js";
 import * as supply from "./supply.js";
 import * as view from "./view.js";
+import * as words from "./words.js";
 
 export const owner = { user: seat.user.id, campaign: seat.campaign };
 
@@ -18,9 +19,11 @@ let resume = null; // the open screen one comes back to after a correction
 let drafts = new Map();
 let send = () => {};
 const putOff = new Set(seat.postponed);
+let undoable = []; // screens put off since the last answer: the key for "back" brings them back first
 
 export const sheet = () => current?.sheet ?? null;
 export const isCorrecting = () => Boolean(current?.correcting);
+export const isClosed = () => current !== null && status.partIsClosed(current.sheet.screen.part);
 
 /** Begin with what the server painted; `waitingEntries` are answers of an earlier visit still under way. */
 export async function begin({ flush, waitingEntries }) {
@@ -53,7 +56,8 @@ const revisions = (screen) => screen.rows.map((row) => row.revision).join();
 function show(what, event) {
   current = what;
   unitPainted(performance.now());
-  view.paint(what.sheet, { correcting: what.correcting });
+  view.paint(what.sheet, { correcting: what.correcting, closed: isClosed() });
+  tellUnsaved();
   status.clearCue();
   status.showProgress(what.sheet.screen.part);
   if (seat.settings.reference === "shown") what.sheet.referenceSeen = what.sheet.screen.rows.some((row) => row.reference);
@@ -71,10 +75,15 @@ function afterPaint(what, event) {
       // Tests put an array there to measure the time from key to paint.
       if (event && self.assayMetrics) self.assayMetrics.push(at - event.timeStamp);
       view.reachLongTexts();
+      void words.follow(what.sheet);
       setAddress(what.sheet.screen.position);
     };
     channel.port2.postMessage(null);
   });
+}
+
+function tellUnsaved() {
+  status.showUnsaved(current !== null && isTouched(current.sheet));
 }
 
 function setAddress(position) {
@@ -93,6 +102,7 @@ export function next(event) {
     return;
   }
   current = null;
+  tellUnsaved();
   clock.stop();
   void fetchMore();
 }
@@ -115,6 +125,7 @@ export function supplied(screens) {
 
 /** The screen changed under the expert's hands: keep it, so that a reload or a crash loses nothing. */
 export function keepDraft() {
+  tellUnsaved();
   if (!current || current.correcting) return;
   const { screen } = current.sheet;
   const draft = { revisions: revisions(screen), kept: structuredClone(snapshot(current.sheet)) };
@@ -129,6 +140,10 @@ function dropDraft(position) {
 /** Save what is on the screen and go on. False where something is missing; `event` is the press that did it. */
 export function save(event) {
   if (!current) return false;
+  if (isClosed()) {
+    status.cue(say("closedPart"));
+    return false;
+  }
   const missing = blanks(current.sheet);
   if (missing.length) {
     current.sheet.focus = missing[0];
@@ -145,6 +160,7 @@ export function save(event) {
   enqueue(saved, changes(saved), current.clock);
   dropDraft(saved.screen.position);
   putOff.delete(saved.screen.position);
+  undoable = [];
   supply.finish(saved.screen.position);
   status.countUnit(saved.screen.part);
   advanced(event?.code);
@@ -176,7 +192,7 @@ function sayPartDone(part) {
   if (!status.partIsDone(part)) return;
   status.notice(`part-${part}`, {
     kind: "ok",
-    text: say("partDone", { part }),
+    text: say("partDone", { part: part + 1 }),
     acts: [[say("handIn"), seat.urls.handIn.replace("/0/", `/${part}/`)]],
   });
 }
@@ -217,9 +233,31 @@ export function later(event) {
   const assignments = screen.rows.map((row) => row.assignment);
   outbox.add({ ...owner, kind: "later", unit: screen.id, position: screen.position, assignments }).then(send);
   supply.putOff(screen);
+  undoable.push(screen);
   advanced(event?.code);
   next(event);
-  status.showLast(say("lastLater", { unit: status.unitName(screen) }));
+  const text = say("lastLater", { unit: status.unitName(screen) });
+  status.showLast(text);
+  status.offerUndo(text);
+}
+
+/** The screen that was put off last comes back before the expert. */
+function takeBack(screen, event) {
+  putOff.delete(screen.position);
+  const assignments = screen.rows.map((row) => row.assignment);
+  outbox.add({ ...owner, kind: "back", unit: screen.id, position: screen.position, assignments }).then(send);
+  supply.bringBack(screen);
+  status.hideUndo();
+  showOpen(screen, event);
+  status.showLast(say("lastBack", { unit: status.unitName(screen) }));
+}
+
+/** Put a private question to the managers about the unit on the screen. */
+export function ask(text) {
+  const { screen } = current.sheet;
+  const entry = { ...owner, kind: "question", unit: screen.id, position: screen.position, client_key: uuid(), text };
+  outbox.add(entry).then(send);
+  status.cue(say("asked"));
 }
 
 /** Open an older answer to look at it or to correct it. */
@@ -247,6 +285,10 @@ export function leave(event) {
 
 /** One answer back; from a correction, one further back. */
 export async function back(event) {
+  if (undoable.length && !current?.correcting) {
+    takeBack(undoable.pop(), event);
+    return;
+  }
   const from = current?.correcting ? current.sheet.screen.position : null;
   const screen = await record.before(from);
   if (!screen) {
@@ -272,6 +314,7 @@ export async function goTo(position) {
 export function answeredElsewhere(entry) {
   supply.finish(entry.position);
   dropDraft(entry.position);
+  undoable = undoable.filter((screen) => screen.position !== entry.position);
   if (current?.correcting || current?.sheet.screen.position !== entry.position) return;
   const { sheet: shown } = current;
   status.notice("other-tab", {

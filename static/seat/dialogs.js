@@ -108,6 +108,37 @@ byId("note-text").addEventListener("compositionend", () => {
   onNote(byId("note-text").value);
 });
 
+const unasked = new Map(); // by screen: what was typed and not sent
+let asks = null; // {position, done}
+
+/** Write a question about the unit; `done(text)` hears it once it is to be sent. */
+export function askQuestion(position, done) {
+  asks = { position, done };
+  byId("question-text").value = unasked.get(position) ?? "";
+  countQuestion();
+  show("question-dialog");
+  byId("question-text").focus();
+}
+
+function countQuestion() {
+  const limit = seat.settings.questionLimit;
+  byId("question-count").textContent = say("characters", { n: Array.from(byId("question-text").value).length, limit });
+}
+
+byId("question-text").addEventListener("input", () => {
+  unasked.set(asks.position, byId("question-text").value);
+  countQuestion();
+});
+
+byId("question-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = byId("question-text").value.trim();
+  if (!text) return;
+  unasked.delete(asks.position);
+  byId("question-dialog").close();
+  asks.done(Array.from(text).slice(0, seat.settings.questionLimit).join(""));
+});
+
 /** The relation's own definition, out of all that the page holds. */
 export function define(relation) {
   const dialog = byId("define-dialog");

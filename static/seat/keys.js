@@ -11,6 +11,8 @@ export const DEFAULT_KEYS = {
   note: "KeyN",
   reference: "KeyR",
   exact: "KeyW",
+  words: "KeyB",
+  ask: "KeyQ",
   guidelines: "KeyG",
   define: "KeyI",
   history: "KeyH",

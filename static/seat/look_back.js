@@ -30,6 +30,7 @@ function line(screen) {
   const open = element("a");
   open.href = `${seat.urls.judge}?position=${screen.position}`;
   open.lang = "en";
+  open.dir = "auto";
   const [first] = screen.rows;
   if (isCompound) put(open, [element("span", "title", screen.compound)]);
   else put(open, [...chips(first.head), element("span", "muted", ` ${first.relation} `), ...chips(first.tail)]);
@@ -52,6 +53,13 @@ function signs(screen) {
   }
   return all;
 }
+
+// A search field takes the first Esc for itself, to empty it: here it closes the window, as everywhere.
+byId("search-text").addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.isComposing) return;
+  event.preventDefault();
+  byId("history-dialog").close();
+});
 
 byId("search-form").addEventListener("submit", async (event) => {
   event.preventDefault();

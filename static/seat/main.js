@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { restIsDue } from "./clock.js";
-import { settle } from "./conflicts.js";
+import { settle, sayKeptAside } from "./conflicts.js";
 import * as desk from "./desk.js";
 import { show } from "./dialogs.js";
 import { onJump } from "./look_back.js";
@@ -15,6 +15,8 @@ import * as settings from "./settings.js";
 import * as status from "./status.js";
 import * as supply from "./supply.js";
 
+const LOOK_FOR_ANSWERS = 5 * 60_000;
+
 let entries = [];
 let trouble = "";
 
@@ -22,11 +24,13 @@ const sender = createSender({
   owner: desk.owner,
   ask: supply.wanted,
   tell: {
-    onSaved(_entry, body) {
+    onSaved(entry, body) {
+      if (entry.kind === "answers" && body?.saved.length < entry.body.answers.length) sayKeptAside(entry, say("keptAside"));
       if (body?.next) desk.supplied(body.next.units);
     },
     onHeld(entry, { body }) {
-      if (entry.kind === "later") status.cue(body?.detail ?? "");
+      if (["later", "back"].includes(entry.kind)) status.cue(body?.detail ?? "");
+      else if (body?.code === "kept_aside") sayKeptAside(entry, body.detail);
       else settle(entry, sender);
     },
     onState(state) {
@@ -87,6 +91,10 @@ outbox.onChange((message) => {
 
 onJump(desk.correct);
 window.addEventListener("online", () => void sender.retryNow());
+// Signed in again in another tab meanwhile?
+window.addEventListener("focus", () => {
+  if (sender.stopped()) void sender.resume();
+});
 window.addEventListener("popstate", (event) => void desk.goTo(positionOf(event)));
 window.addEventListener("pagehide", () => void sender.parting(entries));
 // Only where the browser keeps nothing would leaving lose an answer.
@@ -101,6 +109,13 @@ setInterval(() => {
   if (!restIsDue()) return;
   status.notice("rest", { kind: "info", text: say("rest"), acts: [[say("dismiss"), () => status.dismiss("rest")]] });
 }, 60_000);
+
+/** Answers to one's questions come from outside: looked for now and then, while the page is in sight. */
+setInterval(async () => {
+  if (document.visibilityState !== "visible" || sender.stopped()) return;
+  const { status: code, body } = await api.call("GET", seat.urls.work);
+  if (code === 200 && body.user === seat.user.id) status.showNewAnswers(body.new_answers);
+}, LOOK_FOR_ANSWERS);
 
 const positionOf = (event) => event.state?.position ?? Number(new URLSearchParams(location.search).get("position"));
 

@@ -2,6 +2,7 @@
 // They outlive reloads, crashes and sign-outs. Holds no item text, but for a person's own notes.
 
 const DATABASE = "assay-seat";
+const PATIENCE = 3_000;
 const changed = "BroadcastChannel" in self ? new BroadcastChannel(DATABASE) : null;
 const listeners = [];
 
@@ -39,6 +40,7 @@ function open() {
     };
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
+    setTimeout(() => reject(new Error("The browser's store does not answer.")), PATIENCE);
   }).catch(() => {
     durable = false;
     return null;

@@ -14,7 +14,7 @@ let byPointer = false;
 let lastCode = null;
 
 // A press for these is no answer: it loses nothing when it comes early.
-const HARMLESS = new Set(["guidelines", "help", "define", "reference", "exact", "leave", "other"]);
+const HARMLESS = new Set(["guidelines", "help", "define", "reference", "exact", "words", "ask", "leave", "other"]);
 
 function onKeyDown(event) {
   byPointer = false;

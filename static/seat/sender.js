@@ -52,6 +52,7 @@ export function createSender({ owner, ask, tell }) {
   /** True where the next entry may be tried. */
   async function deliver(entry) {
     const { status, body } = await request(entry);
+    if (status === 200 && !isAcknowledged(entry, body)) return tryLater(0);
     if (status === 200) {
       failures = 0;
       await outbox.remove(entry);
@@ -64,7 +65,9 @@ export function createSender({ owner, ask, tell }) {
   }
 
   function request(entry) {
-    if (entry.kind === "later") return call("POST", addressOf("later", entry.unit), { assignments: entry.assignments });
+    const { kind, unit, assignments, client_key, text } = entry;
+    if (kind === "later" || kind === "back") return call("POST", addressOf(kind, unit), { assignments });
+    if (kind === "question") return call("POST", addressOf("ask", unit), { client_key, text });
     return call("POST", addressOf("answers", entry.unit), { ...entry.body, client_key: entry.client_key, ...ask() });
   }
 
@@ -90,9 +93,12 @@ export function createSender({ owner, ask, tell }) {
     return false;
   }
 
-  /** Needs a person: it waits aside and does not block what comes after it. */
+  /**
+   * Needs a person: it waits aside and does not block what comes after it. What the server has put aside itself,
+   * and a place in the queue that it would not give, wait for nobody.
+   */
   async function hold(entry, status, body) {
-    if (entry.kind === "later") {
+    if (["later", "back"].includes(entry.kind) || body?.code === "kept_aside") {
       await outbox.remove(entry, "refused");
     } else {
       entry.held = { status, code: body?.code ?? "", detail: body?.detail ?? "", current: body?.current ?? null };
@@ -106,7 +112,7 @@ export function createSender({ owner, ask, tell }) {
   async function parting(entries) {
     if (stopped) return;
     for (const entry of entries.slice(0, 20)) {
-      if (entry.kind !== "later" && !entry.held) {
+      if (entry.kind === "answers" && !entry.held) {
         void call("POST", addressOf("answers", entry.unit), { ...entry.body, client_key: entry.client_key, count: 0 }, { keepalive: true });
       }
     }
@@ -127,6 +133,14 @@ export function createSender({ owner, ask, tell }) {
     stop: (why) => stop(why, 403),
     stopped: () => stopped,
   };
+}
+
+/** Our server's own word that it has this entry: a 200 of a proxy, or of a network's sign-in page, is none. */
+function isAcknowledged({ kind, body: sent }, body) {
+  if (kind === "question") return Boolean(body?.question);
+  if (kind !== "answers") return body?.queue !== undefined;
+  const rows = new Set(sent.answers.map((answer) => answer.assignment));
+  return Boolean(body?.saved?.some?.((row) => rows.has(row.assignment)));
 }
 
 /** One sender at a time in all tabs; where locks are missing (plain http), a note with a time on it. */

@@ -38,9 +38,25 @@ const BADGES = {
   otherUser: { kind: "wrong", sign: "!", word: "signedOut" },
 };
 
+let sending = { n: 0, held: 0, trouble: "" };
+let unsaved = false;
+
 /** `n` answers wait, `held` of them for a person; `trouble` says why they do not go out. */
-export function showBadge({ n, held, trouble }) {
-  let look = { kind: "ok", sign: "✓", word: "saved" };
+export function showBadge(state) {
+  sending = state;
+  paintBadge();
+}
+
+/** Whether something was chosen on the screen that is saved nowhere but in this browser: no badge says "saved" then. */
+export function showUnsaved(on) {
+  if (on === unsaved) return;
+  unsaved = on;
+  paintBadge();
+}
+
+function paintBadge() {
+  const { n, held, trouble } = sending;
+  let look = unsaved ? { kind: "", sign: "○", word: "notSaved" } : { kind: "ok", sign: "✓", word: "saved" };
   if (held) look = { kind: "wrong", sign: "!", word: "needsYou" };
   else if (n || trouble) look = BADGES[trouble];
   badge.className = `badge script-only ${look.kind}`;
@@ -58,16 +74,30 @@ export function countUnit(part) {
 export function showProgress(part) {
   const own = standing.parts.find((one) => one.index === part);
   if (!own) return;
-  byId("part-name").textContent = say("part", { part });
+  byId("part-name").textContent = say("part", { part: part + 1 });
   byId("progress").max = own.total;
   byId("progress").value = own.done;
   byId("progress-text").textContent = `${own.done} / ${own.total}`;
 }
 
+/** Handed in: its answers can be looked at, not changed. */
+export const partIsClosed = (part) => standing.parts.some((one) => one.index === part && one.handed_in);
+
 export const partIsDone = (part) => standing.parts.some((one) => one.index === part && one.done >= one.total && !one.handed_in);
 
+/** Answers of the managers that were not read yet; the way to them. */
+export function showNewAnswers(n) {
+  const link = byId("new-answers");
+  link.hidden = !n;
+  if (n) link.querySelector(".word").textContent = say("newAnswers", { n });
+}
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+/** A unit's name inside a sentence; where it runs from right to left it turns nothing around it. */
 export function unitName(screen) {
-  return short(isCompound ? screen.compound : screen.rows[0].head);
+  const name = short(isCompound ? screen.compound : screen.rows[0].head);
+  return RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name;
 }
 
 export function showLast(text) {

@@ -47,6 +47,13 @@ export function putOff(screen) {
   held = [...held, { ...screen, queue, postponed: true }].sort(byQueue);
 }
 
+/** The opposite: before the expert again; what was there comes next. */
+export function bringBack(screen) {
+  const others = displayed && displayed.position !== screen.position ? [displayed, ...held] : held;
+  held = others.filter((one) => one.position !== screen.position).sort(byQueue);
+  displayed = screen;
+}
+
 /** What to fetch along with a save: as many as are missing, behind the last one held. */
 export function wanted() {
   const missing = Math.max(0, seat.settings.held - held.length);

@@ -3,7 +3,7 @@
 import { keyLabel } from "./keys.js";
 import { byId, isCompound, say, seat } from "./page.js";
 import { blanks, isBlank } from "./sheet.js";
-import { chips, element, marked, put, reveal, revealIn } from "./text.js";
+import { chips, divided, element, marked, put, reveal, revealIn } from "./text.js";
 
 const heading = byId("unit");
 const desk = byId("sheet");
@@ -11,16 +11,20 @@ const rowList = byId("rows");
 const save = byId("save");
 const slotsOf = new Map(); // a context's element → its named places, looked up once
 let exact = false;
+let wordStarts = {}; // of the screen on the page, by assignment; empty where no marks are wanted
 
 export const hasDesk = () => desk !== null;
 
 /** Show a whole screen. */
-export function paint(sheet, { correcting }) {
+export function paint(sheet, { correcting, closed }) {
   desk.hidden = false;
+  wordStarts = {};
   byId("nothing-left").hidden = true;
   desk.dataset.position = sheet.screen.position;
   desk.classList.toggle("is-correction", correcting);
-  byId("correction").hidden = !correcting;
+  byId("correction").hidden = !correcting || closed;
+  byId("closed").hidden = !closed;
+  save.disabled = closed;
   if (isCompound) paintCompound(sheet);
   else paintTriple(sheet);
   for (const index of sheet.rows.keys()) paintRow(sheet, index);
@@ -51,7 +55,9 @@ function paintCompound(sheet) {
 function paintTexts(slots, row) {
   const source = marked(row.source, row.span);
   put(slots.source, exact ? revealIn(source) : source);
-  put(slots.translation, exact ? reveal(row.raw, { signs: true }) : [row.translation]);
+  const starts = wordStarts[row.assignment];
+  if (exact) put(slots.translation, reveal(row.raw, { signs: true }));
+  else put(slots.translation, starts ? divided(row.translation, starts) : [row.translation]);
   put(slots.reference, [row.reference ?? ""]);
 }
 
@@ -186,6 +192,12 @@ export function toggleExact(sheet) {
   } else {
     paintTriple(sheet);
   }
+}
+
+/** Mark where words begin, or with nothing given take the marks away. The exact text stays without. */
+export function markWords(sheet, starts) {
+  wordStarts = starts;
+  for (const [index, row] of sheet.screen.rows.entries()) paintTexts(slotsFor(index), row);
 }
 
 /** Long texts scroll in their box; such a box can be reached with the keyboard. After painting, never before. */

@@ -114,6 +114,7 @@ def test_it_runs_what_a_page_asked_for(start_worker: StartWorker, campaign: Camp
 def test_it_redoes_what_a_killed_worker_left_and_stores_it_once(
     start_worker: StartWorker, campaign: Campaign
 ) -> None:
+    """c44: the lease ends, the next attempt does it anew."""
     worker = start_worker()
     job = ask_slow(campaign, tenths=15)
     assert eventually(lambda: has_begun(job))

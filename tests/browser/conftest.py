@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Annotation, Assignment, Design, ImportBatch, Part, User
@@ -34,6 +36,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip(f"There is no Chromium at {CHROMIUM} (apt-get install chromium).")
     # Playwright runs a loop of its own in this thread; Django would take that for an async view.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
@@ -96,7 +99,7 @@ def _part(cast: Cast) -> tuple[Part, ImportBatch]:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     made = browser.new_context(viewport={"width": 1366, "height": 768})
-    made.set_default_timeout(8000)
+    made.set_default_timeout(20_000)
     made.add_init_script(NO_GUARD)
     yield made
     made.close()
@@ -132,6 +135,12 @@ def press(page: Page, *keys: str) -> None:
 
 def all_saved(page: Page) -> None:
     expect(page.locator("#badge .sign")).to_have_text("✓")
+
+
+def try_again(page: Page) -> None:
+    """Press the button of that name, unless the page has tried by itself in the meantime."""
+    with suppress(PlaywrightTimeout):
+        page.get_by_role("button", name="Try again").click(timeout=3000)
 
 
 def position(page: Page) -> str | None:

@@ -18,6 +18,7 @@ from tests.browser.conftest import (
     position,
     press,
     sign_in,
+    try_again,
 )
 from tests.conftest import eventually
 from tests.factories import PASSWORD
@@ -55,11 +56,65 @@ def test_it_keeps_page_and_choice_whatever_the_server_says(
     assert position(page) == "2"  # the work goes on
 
     page.unroute(ANSWERS)
-    page.get_by_role("button", name="Try again").click()
+    try_again(page)
     all_saved(page)
     assert seat.answers() == ["0.5", "", ""]
     assert seat.annotations() == 1
     expect(page.locator("#notices .notice")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("text/html", "<html>Welcome to our network</html>"),
+        ("application/json", "{}"),
+        ("application/json", '{"saved": []}'),
+        ("application/json", '{"saved": [{"assignment": 0, "revision": 1}]}'),
+        ("application/json", ""),
+    ],
+)
+def test_it_takes_no_other_servers_word_for_saved(
+    context: BrowserContext, seat_of: SeatOf, content_type: str, body: str
+) -> None:
+    """A proxy or a network's own page answers 200 in our server's place."""
+    seat = seat_of("triple", units=3)
+    page = open_seat(context, seat)
+    page.route(ANSWERS, lambda route: route.fulfill(status=200, content_type=content_type, body=body))
+    press(page, "1")
+    badge_says(page, "1 waiting")
+
+    page.unroute(ANSWERS)
+    try_again(page)
+    all_saved(page)
+    assert seat.answers() == ["1", "", ""]
+    assert seat.annotations() == 1
+
+
+def test_it_works_on_where_the_browsers_store_never_answers(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=3)
+    context.add_init_script("indexedDB.open = () => ({});")
+    page = open_seat(context, seat)
+    expect(page.locator("#notices .notice")).to_have_count(1)
+
+    press(page, "1", "3")
+    all_saved(page)
+
+    assert seat.answers() == ["1", "0", ""]
+
+
+def test_it_goes_on_once_somebody_signed_in_in_another_tab(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=3)
+    page = open_seat(context, seat)
+    context.clear_cookies()
+    press(page, "1")
+    badge_says(page, "signed out · 1 waiting")
+
+    sign_in(context, seat, seat.cast.ada)
+    context.add_cookies([{"name": "csrftoken", "value": "x" * 32, "url": seat.address}])
+    page.evaluate("dispatchEvent(new Event('focus'))")
+
+    all_saved(page)
+    assert seat.answers() == ["1", "", ""]
 
 
 def test_it_stores_once_what_was_sent_twice(context: BrowserContext, seat_of: SeatOf) -> None:
@@ -80,7 +135,7 @@ def test_it_stores_once_what_was_sent_twice(context: BrowserContext, seat_of: Se
     expect(page.locator("#notices .notice")).to_have_count(1)
     assert (lost, seat.annotations()) == ([200], 1)
 
-    page.get_by_role("button", name="Try again").click()
+    try_again(page)
     all_saved(page)
     assert seat.answers() == ["1", "", ""]
     assert seat.annotations() == 1
@@ -197,7 +252,7 @@ def test_it_stops_where_somebody_else_signed_in_meanwhile(context: BrowserContex
     assert seat.annotations() == 0
 
     sign_in(context, seat, seat.cast.ada)
-    page.get_by_role("button", name="Try again").click()
+    try_again(page)
     all_saved(page)
     assert seat.answers() == ["1", "1", "", "", ""]
     assert seat.answers(seat.cast.lin) == [""] * 5
@@ -225,7 +280,7 @@ def _answered_elsewhere(seat: Seat, row: Assignment, label: str) -> None:
     """The same expert at another machine."""
     save_answers(
         Sheet(
-            unit=row.unit_id,
+            screen=row.pk,
             client_key=uuid4(),
             answers=(Answer(assignment=row.pk, revision=row.revision, label=label),),
         ),
@@ -295,6 +350,20 @@ def test_it_warns_at_sign_out_and_forgets_half_filled_screens(
     all_saved(again)
     assert seat.answers()[:5] == ["1"] * 5
     assert again.locator(".context[data-answer=wrong]").count() == 0
+
+
+def test_it_shows_no_item_after_signing_out_and_going_back(context: BrowserContext, seat_of: SeatOf) -> None:
+    """c49: the browser keeps no copy of a private page."""
+    seat = seat_of("triple", units=2)
+    page = open_seat(context, seat)
+    expect(page.locator("#unit")).to_contain_text("rest")
+
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in/**")
+    page.go_back()
+
+    expect(page.locator("[name=username]")).to_be_visible()
+    assert page.locator("#unit").count() == 0
 
 
 def test_it_hands_in_only_when_nothing_waits(context: BrowserContext, seat_of: SeatOf) -> None:

@@ -28,7 +28,7 @@ def faults(page: Page) -> list[str]:
 def test_it_has_no_fault_that_axe_finds(
     browser: Browser, seat_of: SeatOf, protocol: str, language: str, scheme: Literal["light", "dark"]
 ) -> None:
-    """Every page of the seat and every window on it."""
+    """The judging page and every window on it; the other pages: test_every_page.py."""
     seat = seat_of(protocol, units=3, zero_detail=True)
     context = browser.new_context(
         viewport={"width": 1366, "height": 768}, color_scheme=scheme, bypass_csp=True
@@ -46,9 +46,6 @@ def test_it_has_no_fault_that_axe_finds(
         page.wait_for_timeout(100)
         assert faults(page) == [], key
         page.keyboard.press("Escape")
-    for address in ("work/", "history/", "parts/0/hand-in/", "guidelines/"):
-        page.goto(seat.url(address))
-        assert faults(page) == [], address
     context.close()
 
 

@@ -4,11 +4,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign
+from annotation.management.base import AssayCommand, Outcome, Usage, counted, get_campaign
 from annotation.protocol.assignment import Plan
 from annotation.protocol.errors import ProtocolError
 from annotation.services.access import create_invitation
 from annotation.services.campaigns import main_round
+from annotation.services.completion import Completion, plan_completion
 from annotation.services.parts import assign_parts, late_items, plan_parts
 from annotation.services.people import find_or_create_experts
 
@@ -41,38 +42,50 @@ class Command(AssayCommand):
             planned = plan_parts(campaign, **asked)
         except ProtocolError as error:
             raise Usage(error.message) from None
-        late = late_items(main_round(campaign)).count()
+        round_ = main_round(campaign)
+        late = late_items(round_).count()
+        completion = plan_completion(round_, list(planned.loads), planned.loads)
+        more = {"late_items": late, "completion": completion.as_json()}
+        text = describe(planned, late, completion)
         if options["preview"]:
-            document = planned.as_json() | {"late_items": late}
-            return Outcome(document, f"{describe(planned, late)}\nNothing was stored.")
+            return Outcome(planned.as_json() | more, f"{text}\nNothing was stored.")
         planned = assign_parts(campaign, **asked)
-        invitations = _invitations(planned)
+        invitations = _invitations(planned) if any(planned.loads.values()) or completion.n_items else []
         links = "".join(f"\n{invitation['expert']}: {invitation['url']}" for invitation in invitations)
-        document = planned.as_json() | {"late_items": late, "invitations": invitations}
-        return Outcome(document, f"{describe(planned, late)}{links}")
+        document = planned.as_json() | more | {"invitations": invitations}
+        return Outcome(document, f"{text}{links}")
 
 
-def describe(planned: Plan, late: int) -> str:
+def describe(planned: Plan, late: int, completion: Completion) -> str:
     """The plan for people: parts, loads, pairs."""
-    later = [f"{late} items came later into units that have their experts: they go to the same experts."]
+    later = [f"Came later into units that have their experts, and go to them: {counted(late, 'item')}."]
+    also = [*(later if late else []), *_completed(completion)]
     if not any(planned.loads.values()):
-        return "\n".join(["Every unit has its experts already.", *(later if late else [])])
+        return "\n".join(also or ["Every unit has its experts already."])
     lines = [
-        *(later if late else []),
+        *also,
         f"Design {planned.design}, seed {planned.seed}, hash {planned.hash[:12]}",
     ]
     for part in planned.parts:
-        size = f"{len(part.unit_keys)} units, {part.n_items} items"
-        lines.append(f"part {part.index}: {size}: {', '.join(part.experts)}")
-    lines += [f"{expert} judges {n_items} items" for expert, n_items in planned.loads.items()]
-    lines += [f"{pair.a} and {pair.b} share {pair.n_items} items" for pair in planned.pairs]
+        size = f"{counted(len(part.unit_keys), 'unit')}, {counted(part.n_items, 'item')}"
+        lines.append(f"part {part.index + 1}: {size}: {', '.join(part.experts)}")
+    lines += [f"{expert} judges {counted(n_items, 'item')}" for expert, n_items in planned.loads.items()]
+    lines += [f"{pair.a} and {pair.b} share {counted(pair.n_items, 'item')}" for pair in planned.pairs]
     return "\n".join(lines)
+
+
+def _completed(completion: Completion) -> list[str]:
+    if not completion.n_items:
+        return []
+    loads = ", ".join(f"{name} {n}" for name, n in completion.loads.items() if n)
+    return [
+        f"Judged elsewhere by too few, and completed in a part of their own: "
+        f"{counted(completion.n_items, 'item')} ({loads})."
+    ]
 
 
 def _invitations(planned: Plan) -> list[dict[str, str]]:
     """A link for everybody who has no password yet; links that were sent before go on working."""
-    if not any(planned.loads.values()):
-        return []
     return [
         {"expert": user.username, "url": create_invitation(user, None, end_older=False)[1]}
         for user in find_or_create_experts(list(planned.loads), None)

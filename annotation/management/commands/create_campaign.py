@@ -45,10 +45,25 @@ class Command(AssayCommand):
             "annotators_per_item": campaign.annotators_per_item,
             "seed": campaign.seed,
         }
-        return Outcome(
-            document,
-            f"Campaign {campaign.slug}: {campaign.protocol}, {campaign.annotators_per_item} expert(s) per item.",
+        k = campaign.annotators_per_item
+        summary = (
+            f"Campaign {campaign.slug}: {campaign.protocol}, {k} expert{'' if k == 1 else 's'} per item."
         )
+        return Outcome(document, "\n".join([summary, *_next_steps(campaign, managed=bool(managers))]))
+
+
+def _next_steps(campaign: Campaign, *, managed: bool) -> list[str]:
+    items = (
+        "import_items"
+        if campaign.protocol == Campaign.Protocol.TRIPLE
+        else "import_items (or import_cognition)"
+    )
+    steps = [f"Next: {items} {campaign.slug} FILE, then assign_parts {campaign.slug} --experts NAME,NAME"]
+    if not managed:
+        steps.append(
+            f"It has no manager yet, so its pages open for nobody: add_member {campaign.slug} NAME --role manager"
+        )
+    return steps
 
 
 def _account(name: str) -> User:

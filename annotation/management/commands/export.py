@@ -8,8 +8,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.writers import FORMATS, write_table
-from annotation.management.base import AssayCommand, Outcome, get_campaign, write_output
+from annotation.management.base import AssayCommand, Outcome, Usage, counted, get_campaign, write_output
 from annotation.services.exports import NUMERIC, Cells, Snapshot, Table, names_of, table, take
+from annotation.services.people import audit
 
 
 class Command(AssayCommand):
@@ -27,11 +28,32 @@ class Command(AssayCommand):
         parser.add_argument(
             "--history", action="store_true", help="every answer ever saved, not only the last"
         )
+        parser.add_argument(
+            "--wide",
+            action="store_true",
+            help="annotations: one row for every item and one column of labels for each person",
+        )
+        parser.add_argument(
+            "--unlabelled",
+            action="store_true",
+            help="labels: also the items that the rule could give none, with the reason",
+        )
 
     def run(self, **options: Any) -> Outcome:
         campaign = get_campaign(options["slug"])
+        if options["wide"] and options["history"]:
+            raise Usage("--wide holds the current labels only; leave out --history.")
         names = names_of(campaign, real=not options["pseudonyms"])
-        chosen = table(campaign, options["what"], names=names, history=options["history"])
+        chosen = table(
+            campaign,
+            options["what"],
+            names=names,
+            history=options["history"],
+            unlabelled=options["unlabelled"],
+            wide=options["wide"],
+        )
+        if options["what"] == "annotations" and not options["pseudonyms"]:
+            audit(campaign, None, "names exported", {"format": options["format"]})
         found = take(chosen)
         with closing(found.rows):  # whatever happens to the file, the snapshot ends here
             return self._write(chosen, found, **options)
@@ -39,10 +61,20 @@ class Command(AssayCommand):
     def _write(self, chosen: Table, found: Snapshot, **options: Any) -> Outcome:
         chunks = write_table(options["format"], chosen.columns, _rows(chosen, found.rows), numeric=NUMERIC)
         notes = [chosen.empty_reason] if chosen.empty_reason else []
-        document = {"rows": found.total, "columns": list(chosen.columns), "reason": chosen.empty_reason}
+        if chosen.left_out and not options["json"]:
+            reasons = ", ".join(f"{n} {reason}" for reason, n in chosen.left_out.items())
+            notes.append(
+                f"Without a final label and not in the file: {reasons}. --unlabelled lists them too."
+            )
+        document = {
+            "rows": found.total,
+            "columns": list(chosen.columns),
+            "reason": chosen.empty_reason,
+            "left_out": dict(chosen.left_out),
+        }
         if options["output"]:
             write_output(options["output"], chunks)
-            summary = f"{found.total} rows written to {options['output']}."
+            summary = f"{counted(found.total, 'row')} written to {options['output']}."
             return Outcome(document | {"output": options["output"]}, summary, notes=notes)
         self._to_stdout(chunks, text=options["format"] in ("csv", "jsonl"))
         return Outcome(document, "", notes=notes, silent=True)

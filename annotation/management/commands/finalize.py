@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import AssayCommand, Outcome, get_campaign
+from annotation.management.base import AssayCommand, Outcome, counted, get_campaign
 from annotation.services.labels import Finalized, finalize
 
 
@@ -28,7 +28,8 @@ def describe(result: Finalized) -> str:
     """How many got a label, how many not, and why."""
     lines = [
         f"Rule {result.rule} (version {result.rule_version}), labels version {result.label_version}: "
-        f"{result.labelled} items labelled, {sum(result.unlabelled.values())} not, {result.changed} changed."
+        f"{counted(result.labelled, 'item')} labelled, {sum(result.unlabelled.values())} not, "
+        f"{counted(result.changed, 'label')} changed."
     ]
     lines += [f"{count} without a label: {reason}" for reason, count in result.unlabelled.items()]
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.judgements import read_judgements
 from annotation.formats.tables import read_table
-from annotation.management.base import AssayCommand, Outcome, Usage, describe_issues, get_campaign
+from annotation.management.base import AssayCommand, Outcome, Usage, counted, describe_issues, get_campaign
 from annotation.models import Round
 from annotation.services.judgements import RELEASED, JudgementReport, import_judgements
 
@@ -45,7 +45,7 @@ class Command(AssayCommand):
 def describe(report: JudgementReport) -> str:
     """The report for people."""
     head = (
-        f"{report.file.name}: {report.file.n_rows} rows, {report.added} judgements added, "
+        f"{report.file.name}: {counted(report.file.n_rows, 'row')}, {counted(report.added, 'judgement')} added, "
         f"{report.unchanged} there already."
     )
     if not report.ok:

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.cognition import read_cognition
-from annotation.management.base import AssayCommand, Outcome, describe_issues, get_campaign
+from annotation.management.base import AssayCommand, Outcome, counted, describe_issues, get_campaign
 from annotation.models import Campaign
 from annotation.services.cognition import store_cognition
 from annotation.services.errors import Refused
@@ -46,12 +46,15 @@ class Command(AssayCommand):
         )
         items = report.items
         head = (
-            f"{files.stem}: {items.rows} rows, {items.added} added, {items.unchanged} there already, "
-            f"{report.judgements} verdicts by {options['annotator']}."
+            f"{files.stem}: {counted(items.rows, 'row')}, {items.added} added, {items.unchanged} there already, "
+            f"{counted(report.judgements, 'verdict')} by {options['annotator']}."
         )
         if not report.ok:
             head += " Nothing was stored."
+        if items.conflicts and not items.stored:
+            head += " With --on-conflict keep the rows whose texts differ from the campaign's are left out."
         if files.differing:
-            head += f" {len(files.differing)} sources differ from the test set; they stay out of BLEU."
+            differing = counted(len(files.differing), "source")
+            head += f" Differing from the test set, and therefore not in BLEU: {differing}."
         document = report.as_json()
         return Outcome(document, "\n".join([head, *describe_issues(document)]), ok=report.ok)

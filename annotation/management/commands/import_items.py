@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.errors import FormatError
-from annotation.management.base import AssayCommand, Outcome, describe_issues, get_campaign
+from annotation.management.base import AssayCommand, Outcome, counted, describe_issues, get_campaign
 from annotation.services.imports import Report, preview, store
 from annotation.services.item_files import read_item_file
 
@@ -60,9 +60,15 @@ def describe(report: Report) -> str:
     """The report for people."""
     kind = ", ".join(word for word in (report.format, report.encoding, report.sheet) if word)
     verb = "added" if report.stored else "new"
-    head = f"{report.file} ({kind}): {report.rows} rows, {report.added} {verb}, {report.unchanged} there already."
+    rows = counted(report.rows, "row")
+    head = f"{report.file} ({kind}): {rows}, {report.added} {verb}, {report.unchanged} there already."
     if not report.stored:
         head += " Nothing was stored."
+    if report.conflicts and not report.stored:
+        head += (
+            " Texts differ from those in the campaign: with --on-conflict keep the stored ones stay, with "
+            "--on-conflict replace the new ones are taken and judged again."
+        )
     if report.replaced:
-        head += f" {report.replaced} texts were replaced."
+        head += f" Replaced: {counted(report.replaced, 'text')}."
     return "\n".join([head, *describe_issues(report.as_json())])

@@ -100,7 +100,7 @@ def test_it_skips_items_an_expert_did_not_judge_in_a_wide_file_with_ids_only() -
     lines = ("item_id,A1,A2", "d1,1,0", "d2,,1", "d3,1,")
     found = read_judgements(csv_table(*lines), protocol="compound", annotator="A1", column="A1")
     assert [(row.label, row.line) for row in found.rows] == [("1", 2), ("1", 4)]
-    assert "1 rows" in found.warnings[0].message
+    assert "1 row" in found.warnings[0].message
     by_position = read_judgements(
         csv_table(*lines), protocol="compound", annotator="A1", column="A1", by_position=True
     )

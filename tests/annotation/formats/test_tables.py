@@ -94,7 +94,7 @@ def test_it_reports_every_bad_row_and_goes_on() -> None:
 
 def test_it_says_how_many_cells_are_missing_and_which_quote_is_open() -> None:
     found = problems(csv_table("a,b", "1", '"open,2', "swallowed,1"))
-    assert "1 cells where the header has 2" in found[0][2]
+    assert "1 cell where the header has 2" in found[0][2]
     assert "never closed" in found[1][2]
 
 
@@ -167,6 +167,8 @@ def test_it_cuts_json_lines_at_line_feeds_only_and_skips_blank_ones() -> None:
         ('{"z": {"x": 1, "x": 2}}', "“x” twice"),
         ('{"z": NaN}', "NaN"),
         ('{"z": [1, -Infinity]}', "-Infinity"),
+        ('{"a": 1e999}', "1e999, which is larger"),
+        ('{"z": [-1.5E+4000]}', r"-1\.5E\+4000, which is larger"),
         ("[1, 2]", "no object"),
         ('"text"', "no object"),
         ("{'a': 1}", "not a JSON object"),
@@ -202,3 +204,14 @@ def test_it_joins_json_surrogate_pairs() -> None:
     text = json.dumps({"a": "\U00020bb7"})
     assert "\\ud842" in text
     assert contents(read_table(text.encode(), name="t.jsonl")) == [("\U00020bb7",)]
+
+
+def test_it_says_that_parquet_is_not_read() -> None:
+    with pytest.raises(FormatError, match="This is a Parquet file; those are written here, not read"):
+        read_table(b"PAR1\x15\x04\x00PAR1", name="items.parquet")
+
+
+def test_it_keeps_the_first_rows_for_people_to_look_at() -> None:
+    table = read_table(("a\n" + "".join(f"{i}\n" for i in range(9))).encode(), name="x.csv")
+    assert [row.cells for row in table.first_rows] == [("0",), ("1",), ("2",), ("3",), ("4",)]
+    assert len(list(table.rows)) == 9

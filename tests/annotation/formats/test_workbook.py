@@ -1,5 +1,6 @@
 import datetime
 import io
+import tracemalloc
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ def read(*rows: Sequence[object], **others: list[list[object]]) -> Table:
 def with_part(data: bytes, part: str, text: str) -> bytes:
     """The workbook with one part of it replaced."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w") as new:
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.infolist():
             if entry.filename != part:
                 new.writestr(entry, old.read(entry.filename))
@@ -207,8 +208,45 @@ def test_it_refuses_a_sheet_that_contradicts_itself_further_down(cell: str) -> N
 
 def test_it_refuses_a_workbook_that_unpacks_to_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_UNPACKED_BYTES", 1000)
-    with pytest.raises(FormatError, match="unpacks to more than"):
+    with pytest.raises(FormatError, match=r"unpacks to 0 MiB; at most 0 MiB are read"):
         read(["a"], [1])
+
+
+def one_long_text(megabytes: int) -> bytes:
+    """A workbook whose only cell below the header holds this much text, packed small."""
+    text = "x" * (megabytes << 20)
+    rows = (
+        '<row r="1"><c t="inlineStr"><is><t>a</t></is></c></row>'
+        f'<row r="2"><c t="inlineStr"><is><t>{text}</t></is></c></row>'
+    )
+    sheet = f"<worksheet {_SPREADSHEET}><sheetData>{rows}</sheetData></worksheet>"
+    return with_part(workbook(["x"]), "xl/worksheets/sheet1.xml", sheet)
+
+
+def test_it_refuses_a_small_file_that_unpacks_to_a_huge_text() -> None:
+    data = one_long_text(20)
+    assert len(data) < 1 << 17
+    with pytest.raises(FormatError, match="unpacks to 20 MiB; .* at most 200 times the file's size"):
+        read_table(data, name="t.xlsx")
+
+
+@pytest.mark.parametrize("part", ["xl/worksheets/sheet1.xml", "xl/workbook.xml"])
+def test_it_unpacks_no_more_than_a_part_says_it_holds(part: str) -> None:
+    """The sizes in an archive are what its maker wrote there."""
+    data = bytearray(with_part(workbook(["x"]), part, " " * (64 << 20)))
+    directory = data.rindex(b"PK\x01\x02")  # the part that was written last
+    assert data[directory:].count(part.encode()) == 1
+    data[directory + 24 : directory + 28] = (100).to_bytes(4, "little")
+    header = int.from_bytes(data[directory + 42 : directory + 46], "little")
+    data[header + 22 : header + 26] = (100).to_bytes(4, "little")
+
+    tracemalloc.start()
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_table(bytes(data), name="t.xlsx")
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 16 << 20
 
 
 def test_it_reads_a_workbook_whatever_it_is_called(tmp_path: Path) -> None:

@@ -247,6 +247,7 @@ def decoded(header: str) -> str:
     ],
 )
 def test_it_offers_a_download_under_a_safe_name(name: str, shown: str) -> None:
+    """c33: what is in a name cannot leave it."""
     header = content_disposition(name)
     assert decoded(header) == shown
     assert header.startswith('attachment; filename="')

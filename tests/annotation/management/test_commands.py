@@ -8,7 +8,7 @@ import pytest
 from annotation.models import AuditEntry, Campaign, Guideline, Membership, Round, User
 from annotation.services.campaigns import create_campaign
 from annotation.services.errors import Refused
-from tests.factories import make_user
+from tests.factories import make_user, with_password
 from tests.material import as_csv, compounds, new_campaign, run, run_json, triples, write_csv
 from tests.shared import shared
 
@@ -265,3 +265,53 @@ def test_it_prints_one_document_and_nothing_else(tmp_path: Path) -> None:
         assert isinstance(json.loads(ran.out), dict)
         assert ran.err == ""
     assert as_csv(triples(1)).startswith("triple_id")
+
+
+# People
+
+
+def test_it_adds_people_to_a_campaign_with_a_link_to_come_in() -> None:
+    campaign = new_campaign(slug="main")
+    document = run_json("add_member", "main", "Mei", "--role", "manager")
+    assert (document["person"], document["role"], document["pseudonym"]) == ("Mei", "manager", "M1")
+    (invitation,) = document["invitations"]
+    assert invitation["person"] == "Mei"
+    assert "/invitation/" in invitation["url"]
+    with_password(User.objects.get_by_natural_key("mei"))
+    again = run_json("add_member", "main", "ＭＥＩ", "--role", "manager")
+    assert (again["pseudonym"], again["invitations"]) == ("M1", [])
+    assert campaign.memberships.count() == 1
+    refused = run("add_member", "main", "mei", "--role", "viewer", "--json")
+    assert refused.code == 1
+    assert "takes part as manager already" in refused.document["errors"][0]["message"]
+    assert run("add_member", "main", "vera", "--role", "viewer").out.startswith(
+        "vera takes part in main as viewer (V1)."
+    )
+    assert AuditEntry.objects.filter(campaign=campaign, action="person added").count() == 2
+
+
+def test_it_says_what_to_do_with_a_new_campaign() -> None:
+    ran = run("create_campaign", "main", "--protocol", "compound")
+    assert "1 expert per item." in ran.out
+    assert "import_items (or import_cognition) main FILE" in ran.out
+    assert "add_member main NAME --role manager" in ran.out
+    make_user("mei")
+    managed = run("create_campaign", "other", "--protocol", "triple", "--manager", "mei").out
+    assert "2 experts per item." in managed
+    assert "add_member" not in managed
+
+
+def test_it_mentions_the_ways_out_of_a_conflict(tmp_path: Path) -> None:
+    new_campaign(slug="main")
+    path = write_csv(tmp_path / "items.csv", triples(1))
+    run_json("import_items", "main", path)
+    rows = triples(1)
+    rows[0]["tail"] = "PersonX burns it"
+    assert "--on-conflict keep" in run("import_items", "main", write_csv(path, rows)).err
+
+
+def test_it_names_compounds_that_tables_by_pattern_do_not_know(tmp_path: Path) -> None:
+    new_campaign("compound", slug="main")
+    path = write_csv(tmp_path / "items.csv", compounds(1))
+    assert run_json("import_items", "main", path, "--dry-run")["other_patterns"] == ["the sleepy gardener 1"]
+    assert "show them as “other”: “the sleepy gardener 1”." in run("import_items", "main", path).out

@@ -1,6 +1,7 @@
 """The two protocols as data, and how a label is read."""
 
 import csv
+import re
 import dataclasses
 from decimal import Decimal
 
@@ -111,7 +112,7 @@ def test_it_reads_what_files_write_for_a_triple(text: str, label: str) -> None:
 )
 def test_it_refuses_anything_else_for_a_compound(text: str) -> None:
     with pytest.raises(ProtocolError, match="correct or incorrect"):
-        COMPOUND.parse_label(text)
+        COMPOUND.parse_label(text, in_file=True)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_it_refuses_anything_else_for_a_compound(text: str) -> None:
 )
 def test_it_refuses_anything_else_for_a_triple(text: str) -> None:
     with pytest.raises(ProtocolError, match=r"0\.5 or sometimes"):
-        TRIPLE.parse_label(text)
+        TRIPLE.parse_label(text, in_file=True)
 
 
 def test_it_quotes_the_wrong_label_and_not_a_whole_sentence() -> None:
@@ -165,3 +166,21 @@ def test_it_gives_the_answer_of_a_label_code(protocol: Protocol) -> None:
     assert [protocol.answer(label) for label in protocol.labels] == list(protocol.scale)
     with pytest.raises(ProtocolError, match=f"“2” is not a label of the {protocol.name} scale"):
         protocol.answer("2")
+
+
+@pytest.mark.parametrize("text", ["perhaps", " "])
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=list(PROTOCOLS))
+def test_it_lists_what_is_accepted_with_scores_only_to_who_brings_a_file(
+    protocol: Protocol, text: str
+) -> None:
+    with pytest.raises(ProtocolError) as to_expert:
+        protocol.parse_label(text)
+    with pytest.raises(ProtocolError) as to_manager:
+        protocol.parse_label(text, in_file=True)
+
+    assert not re.search("[0-9]", to_expert.value.message)
+    for answer in protocol.scale:
+        assert answer.words.en in to_expert.value.message
+        assert answer.words.zh in to_expert.value.message
+    for example in protocol.examples:
+        assert example in to_manager.value.message

@@ -13,11 +13,12 @@ from annotation.protocol import (
     display,
     labels,
     location,
+    splits,
     text,
     triple,
 )
 
-MODULES = [assignment, base, compound, definition, display, labels, location, text, triple]
+MODULES = [assignment, base, compound, definition, display, labels, location, splits, text, triple]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rsplit(".", 1)[-1])

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from annotation.formats.cognition import read_cognition
 from annotation.models import Annotation, Assignment, Context, Item, Output, Unit, User
+from annotation.services import judgements
+from annotation.services.cognition import store_cognition
 from annotation.services.labels import finalize
 from annotation.services.verify import verify
 from tests.material import Ran, new_campaign, run
@@ -215,3 +218,33 @@ def test_it_refuses_this_layout_in_a_campaign_of_triples(tmp_path: Path) -> None
     ran = run("import_cognition", "triples", *files, "--system", "base", "--json")
     assert ran.code == 1
     assert "this layout holds compounds" in ran.document["errors"][0]["message"]
+
+
+def test_verdicts_that_were_cut_off_are_added_the_next_time(
+    campaign: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The items stand first; the verdicts follow in chunks, and the same files add what is missing."""
+    monkeypatch.setattr(judgements, "CHUNK", 4)
+    paths = {
+        "sources": text(tmp_path, "NP.en", SOURCES),
+        "compounds": text(tmp_path, "NP.compound", COMPOUNDS),
+        "references": text(tmp_path, "NP.zh", REFERENCES),
+        "translations": workbook(tmp_path),
+    }
+    files = read_cognition(**paths, system="base", run=None)
+    seen: list[tuple[int, int]] = []
+
+    def stop(done: int, total: int) -> None:
+        seen.append((done, total))
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store_cognition(campaign, files, paths=paths, annotator="ann", progress=stop)
+    assert seen == [(10, 10), (4, 10)]
+    assert (Item.objects.count(), Annotation.objects.count()) == (10, 4)
+    report = store_cognition(campaign, files, paths=paths, annotator="ann")
+    assert report.verdicts is not None
+    assert (report.items.added, report.verdicts.added, report.verdicts.unchanged) == (0, 6, 4)
+    assert Annotation.objects.count() == 10
+    assert verify(campaign) == []

@@ -165,6 +165,15 @@ def test_it_leaves_out_what_is_tied(tmp_path: Path) -> None:
     labels = rows_of(campaign, "labels")
     assert {row["position"] for row in labels} == set(range(1, 21)) - tied
     assert {row["label"] for row in labels} == {"1"}
+    ran = run("export", campaign.slug, "--what", "labels", "--format", "csv")
+    assert (len(ran.out.splitlines()), ran.err.strip()) == (
+        18,
+        "Without a final label and not in the file: 3 tie. --unlabelled lists them too.",
+    )
+    whole = run("export", campaign.slug, "--what", "labels", "--format", "csv", "--unlabelled")
+    rows = list(csv.DictReader(io.StringIO(whole.out.removeprefix("\ufeff"))))
+    assert (len(rows), whole.err) == (20, "")
+    assert {int(row["position"]) for row in rows if (row["label"], row["reason"]) == ("", "tie")} == tied
     FinalLabel.objects.exclude(label="").delete()
     reason = table(campaign, "labels", names=names_of(campaign, real=True)).empty_reason
     assert reason is not None

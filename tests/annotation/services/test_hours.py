@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 def save(rows: list[Assignment], *, seconds: float | None, label: str = "wrong", **timing: Any) -> UUID:
     """Rows of one screen, saved together; gives the key under which they are stored."""
     sheet = Sheet(
-        unit=rows[0].unit_id,
+        screen=rows[0].pk,
         client_key=uuid4(),
         answers=tuple(Answer(assignment=row.pk, revision=row.revision, label=label) for row in rows),
         timing=Timing(seconds=seconds, **timing),

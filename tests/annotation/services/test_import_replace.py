@@ -111,7 +111,7 @@ def test_it_labels_the_new_text_by_the_new_answers_only(fence: Campaign) -> None
         rows = Assignment.objects.filter(expert__username=name, answered_at__isnull=True)
         (row,) = rows
         answer = Answer(assignment=row.pk, revision=0, label="0")
-        save(Sheet(unit=row.unit_id, client_key=uuid.uuid4(), answers=(answer,)), row.expert_id)
+        save(Sheet(screen=row.pk, client_key=uuid.uuid4(), answers=(answer,)), row.expert_id)
     result = finalize(fence)
     assert (result.labelled, result.unlabelled) == (5, {})
     assert Item.objects.active().get(key="f02").final_label.label == "0"
@@ -128,7 +128,7 @@ def test_it_gives_a_handed_in_part_back_where_a_text_in_it_changed(fence: Campai
     assert HandIn.objects.count() == 0
     row = Assignment.objects.get(expert__username="ada", answered_at__isnull=True)
     answer = Answer(assignment=row.pk, revision=0, label="1")
-    assert save(Sheet(unit=row.unit_id, client_key=uuid.uuid4(), answers=(answer,)), row.expert_id)
+    assert save(Sheet(screen=row.pk, client_key=uuid.uuid4(), answers=(answer,)), row.expert_id)
 
 
 def test_it_moves_open_work_to_the_new_text_in_its_place() -> None:

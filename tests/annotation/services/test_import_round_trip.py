@@ -1,5 +1,6 @@
 """Items come back from a campaign's own export as they went in, code point for code point."""
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,10 @@ from annotation.models import (
     Item,
     Output,
 )
+from annotation.services.parts import assign_parts
 from tests.material import (
     Rows,
+    answer_everything,
     as_csv,
     compounds,
     exported,
@@ -19,6 +22,7 @@ from tests.material import (
     load,
     load_rows,
     new_campaign,
+    run_json,
     triples,
 )
 from tests.shared import shared
@@ -124,3 +128,39 @@ def test_it_shows_without_storing_what_a_file_would_change(tmp_path: Path) -> No
     assert (found.stored, found.added, found.unchanged) == (False, 2, 2)
     assert Item.objects.count() == 2
     assert as_csv(triples(4)).count("\n") == 5
+
+
+@pytest.mark.parametrize("protocol", ["triple", "compound"])
+def test_items_with_and_without_ids_come_back_as_they_are(protocol: str, tmp_path: Path) -> None:
+    """Where only some files had ids, exports name the other items by their texts, and imports know them again."""
+    campaign = new_campaign(protocol, k=1)
+    rows = triples(2) if protocol == "triple" else compounds(2)
+    load_rows(campaign, rows, tmp_path)
+    id_column = "triple_id" if protocol == "triple" else "item_id"
+    if protocol == "triple":
+        more = [{**row, "tail": f"{row['tail']} again"} for row in triples(2)]
+    else:
+        more = [
+            {**row, "compound": f"{row['compound']} x", "source": f"{row['source']} {row['compound']} x"}
+            for row in rows
+        ]
+    load_rows(campaign, without([*more, more[0]] if protocol == "triple" else more, id_column), tmp_path)
+    n = Item.objects.count()
+    (tmp_path / "copy.csv").write_bytes(exported(campaign, "items", "csv"))
+    keys = [row[id_column] for row in csv.DictReader((tmp_path / "copy.csv").open(encoding="utf-8-sig"))]
+    assert all(keys)
+    again = load(campaign, tmp_path / "copy.csv")
+    assert (again.added, again.unchanged, again.conflicts) == (0, n, ())
+    assign_parts(campaign, experts=["ada"], design="single", seed=1)
+    answer_everything(campaign, "1")
+    (tmp_path / "judged.csv").write_bytes(exported(campaign, "annotations", "csv"))
+    report = run_json("import_annotations", campaign.slug, tmp_path / "judged.csv")
+    assert (report["added"], report["unchanged"]) == (0, n)
+
+
+def test_compounds_without_ids_and_numbers_are_known_again(tmp_path: Path) -> None:
+    campaign = new_campaign("compound")
+    load_rows(campaign, without(compounds(2), "item_id", "context_no"), tmp_path)
+    (tmp_path / "copy.csv").write_bytes(exported(campaign, "items", "csv"))
+    again = load(campaign, tmp_path / "copy.csv")
+    assert (again.added, again.unchanged, again.conflicts) == (0, 10, ())

@@ -53,6 +53,7 @@ def test_it_says_what_a_person_can_act_on(campaign: Campaign, error: Exception, 
 def test_it_keeps_cell_text_out_of_the_message_and_the_log(
     campaign: Campaign, kind: Callable[[str], Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
+    """c46: the error path is as careful as the normal one."""
     cell = "\x00\ud800" + "懒狗" * 1_000_000
     job = ask(campaign)
     with caplog.at_level(logging.DEBUG, logger="assay.jobs"):

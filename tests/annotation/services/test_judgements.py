@@ -156,7 +156,7 @@ def test_it_reads_one_column_per_expert(campaign: Campaign) -> None:
     assert judge_rows(campaign, rows, annotator="ann", column="label1").added == 4
     second = judge_rows(campaign, rows, annotator="bob", column="label2")
     assert second.added == 3
-    assert "1 rows have no label" in second.file.warnings[0].message
+    assert "1 row has no label" in second.file.warnings[0].message
     assert labels()["t2", "bob"] == "1"
     assert ("t4", "bob") not in labels()
 
@@ -178,7 +178,7 @@ def test_it_has_no_place_for_more_judges_than_an_item_has(campaign: Campaign) ->
         campaign, judged(*(("t1", name, "1") for name in ("ann", "bob", "cid")), ("t2", "cid", "1"))
     )
     assert [(issue.line, issue.column) for issue in found.errors] == [(4, "annotator")]
-    assert "has its 2 expert(s) already; a judgement by cid has no place" in found.errors[0].message
+    assert "has its 2 experts already; a judgement by cid has no place" in found.errors[0].message
     assert not Assignment.objects.exists()
     assert not Membership.objects.exists()
 

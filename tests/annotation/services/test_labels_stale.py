@@ -8,10 +8,12 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import Assignment, Job
 from annotation.services import jobs
 from annotation.services.answers import save_answers
-from annotation.services.labels import StaleWatch, finalize, finalize_work, stale_labels
+from annotation.services.items import restore, withdraw
+from annotation.services.labels import StaleWatch, finalize, finalize_work, passed_over, stale_labels
 from annotation.services.sheets import Answer, Sheet
 from tests.annotation.views.test_seat import make_work
 from tests.factories import Cast
+from tests.pages import client_of
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +22,7 @@ def answer(rows: list[Assignment], label: str) -> None:
     for row in rows:
         row.refresh_from_db()
         given = Answer(assignment=row.pk, revision=row.revision, label=label)
-        sheet = Sheet(unit=row.unit_id, client_key=uuid4(), answers=(given,))
+        sheet = Sheet(screen=row.pk, client_key=uuid4(), answers=(given,))
         save_answers(sheet, slug="main", expert_id=row.expert_id)
 
 
@@ -88,3 +90,38 @@ def test_it_costs_one_query_while_nothing_is_saved(
 
     with django_assert_num_queries(1):
         watch.look()
+
+
+def test_a_restored_item_waits_for_new_labels(cast: Cast) -> None:
+    """Withdrawn, its label went with the next run; restored, it has answers and no label."""
+    item = Assignment.objects.filter(item__position=1)[0].item_id
+    withdraw(cast.campaign, item, reason="by mistake", by=cast.mei)
+    assert finalize(cast.campaign).changed == 1
+    assert passed_over(cast.campaign) == 0
+
+    restore(cast.campaign, item, by=cast.mei)
+
+    assert passed_over(cast.campaign) == 1
+    assert finalize(cast.campaign).changed == 1
+    assert passed_over(cast.campaign) == 0
+
+
+def test_restoring_an_item_asks_for_new_labels(cast: Cast) -> None:
+    item = Assignment.objects.filter(item__position=1)[0].item_id
+    withdraw(cast.campaign, item, reason="by mistake", by=cast.mei)
+    finalize(cast.campaign)
+
+    client_of(cast.mei).post(f"/campaigns/main/items/{item}/restore/")
+
+    assert [job.kind for job in Job.objects.all()] == ["finalize"]
+
+
+def test_it_counts_the_labels_that_changed(cast: Cast) -> None:
+    """Items that only moved from one reason without a label to another are no changed labels."""
+    assert finalize(cast.campaign).changed == 0
+    answer(of_unit(cast, 2)[:1], "rarely")
+    assert finalize(cast.campaign).changed == 0
+    answer(of_unit(cast, 2)[1:], "rarely")
+    assert finalize(cast.campaign).changed == 1
+    answer(of_unit(cast, 2), "often")
+    assert finalize(cast.campaign).changed == 1

@@ -23,6 +23,7 @@ from annotation.models import (
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
 from annotation.services.parts import assign_parts, plan_parts
+from annotation.services.people import add_member, deactivate
 from annotation.services.screens import next_screens
 from annotation.services.verify import verify
 from tests.factories import make_user
@@ -246,8 +247,8 @@ def test_it_shows_the_five_contexts_of_a_compound_together_in_each_experts_order
             rows = Assignment.objects.filter(expert=person, position=screen["position"]).order_by("row")
             numbers = list(rows.values_list("item__context__number", flat=True))
             assert sorted(numbers) == [1, 2, 3, 4, 5]
-            assert {row.unit_id for row in rows} == {screen["id"]}
-            orders[person.username][screen["id"]] = numbers
+            (unit,) = {row.unit_id for row in rows}
+            orders[person.username][unit] = numbers
     assert orders["ada"] != orders["bo"]
     assert list(orders["ada"]) != list(orders["bo"])
     assert len({tuple(numbers) for numbers in orders["ada"].values()}) > 1
@@ -342,3 +343,21 @@ def test_it_refuses_designs_in_the_service_too(campaign: Campaign) -> None:
     with pytest.raises(ProtocolError):
         assign_parts(campaign, experts=["lin", "Lin"], design="cyclic", seed=1)
     assert nothing_stored()
+
+
+def test_the_preview_refuses_what_the_real_run_refuses(tmp_path: Path) -> None:
+    campaign = new_campaign()
+    load_rows(campaign, triples(4), tmp_path)
+    deactivate(make_user("ada"), None)
+    add_member(campaign, make_user("mei"), "manager")
+    for experts, sentence in (
+        (["ada", "bo"], "The account of “ada” is closed."),
+        (["mei", "bo"], "“mei” takes part as manager already"),
+        (["bo", "c" * 151], "longer than 150 characters"),
+    ):
+        for attempt in (plan_parts, assign_parts):
+            with pytest.raises(Refused, match=sentence):
+                attempt(campaign, experts=experts, design="cyclic", seed=1)
+    assert not User.objects.filter(username="bo").exists()
+    assert plan_parts(campaign, experts=["bo", "cy"], design="cyclic", seed=1).loads == {"bo": 4, "cy": 4}
+    assert not User.objects.filter(username="bo").exists()

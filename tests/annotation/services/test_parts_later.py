@@ -8,15 +8,18 @@ import pytest
 from annotation.models import (
     Assignment,
     Campaign,
+    Design,
     HandIn,
     Part,
     PartUnit,
+    Round,
     User,
 )
 from annotation.services.parts import assign_parts, late_items
 from annotation.services.screens import next_screens
 from annotation.services.seat import hand_in
 from annotation.services.verify import verify
+from tests.factories import make_assignment
 from tests.material import (
     answer_everything,
     compounds,
@@ -24,6 +27,7 @@ from tests.material import (
     load,
     load_rows,
     new_campaign,
+    run,
     run_json,
     triples,
 )
@@ -123,3 +127,27 @@ def test_it_gives_every_released_triple_to_two_of_four_experts() -> None:
     ]  # fmt: skip
     assert sum(pair["n_items"] for pair in document["pairs"]) == 5006
     assert verify(campaign) == []
+
+
+def test_it_gives_a_screen_a_place_of_its_own_among_all_rounds(campaign: Campaign) -> None:
+    ada = User.objects.create_user("ada")
+    main = campaign.rounds.get()
+    trial = Round.objects.create(campaign=campaign, kind="dry_run", k=1, guideline=main.guideline)
+    design = Design.objects.create(round=trial, name="single", seed=1, hash="0" * 64, plan={})
+    part = Part.objects.create(round=trial, design=design, index=0)
+    for position, item in enumerate(campaign.items.order_by("position")[:3], start=1):
+        make_assignment(item, ada, round=trial, part=part, position=position, queue=position)
+
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+
+    screens = next_screens(campaign, expert_id=ada.pk, count=50)
+    assert len(screens) == 13
+    assert {len(screen["rows"]) for screen in screens} == {1}
+    assert len({screen["position"] for screen in screens}) == 13
+
+
+def test_the_command_counts_parts_from_one_for_people_and_from_zero_for_programs(campaign: Campaign) -> None:
+    options = ("assign_parts", "main", "--experts", "ada,bo", "--preview")
+
+    assert "part 1: 5 units, 5 items: ada, bo\npart 2: 5 units" in run(*options).out
+    assert [part["index"] for part in run_json(*options)["parts"]] == [0, 1]

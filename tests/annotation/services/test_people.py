@@ -98,6 +98,7 @@ def test_it_takes_the_account_that_somebody_else_created_at_the_same_moment(
 
 
 def test_it_lets_no_two_accounts_differ_by_case_only(cast: Cast) -> None:
+    """c48: the database says no, too."""
     with pytest.raises(IntegrityError):
         make_user("ADA")
 

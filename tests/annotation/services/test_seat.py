@@ -14,6 +14,7 @@ from annotation.services.seat import (
     postpone,
     postponed_positions,
     review_part,
+    take_back,
 )
 from annotation.services.sheets import Answer, Sheet, Timing
 from tests.annotation.views.test_seat import make_work, rows_of
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 def put_off(cast: Cast, row: Assignment, *, expert_id: int | None = None) -> int:
     return postpone(
-        cast.campaign, expert_id=expert_id or cast.ada.pk, unit_id=row.unit_id, assignments=[row.pk]
+        cast.campaign, expert_id=expert_id or cast.ada.pk, screen_id=row.pk, assignments=[row.pk]
     )
 
 
@@ -35,7 +36,7 @@ def upcoming(cast: Cast) -> list[int]:
 def save(cast: Cast, row: Assignment, *, seconds: float | None = None, **given: object) -> None:
     save_answers(
         Sheet(
-            unit=row.unit_id,
+            screen=row.pk,
             client_key=uuid4(),
             answers=(Answer(assignment=row.pk, revision=row.revision, **given),),  # type: ignore[arg-type]
             timing=Timing(seconds=seconds),
@@ -83,7 +84,7 @@ class TestLater:
         with pytest.raises(NotYours):
             put_off(cast, rows[1], expert_id=cast.lin.pk)
         with pytest.raises(NotYours):
-            postpone(cast.campaign, expert_id=cast.ada.pk, unit_id=rows[0].unit_id, assignments=[rows[1].pk])
+            postpone(cast.campaign, expert_id=cast.ada.pk, screen_id=rows[0].pk, assignments=[rows[1].pk])
 
     def test_it_takes_all_rows_of_a_compound_along(self) -> None:
         cast = make_work("compound", units=2)
@@ -92,7 +93,7 @@ class TestLater:
         postpone(
             cast.campaign,
             expert_id=cast.ada.pk,
-            unit_id=rows[0].unit_id,
+            screen_id=rows[0].pk,
             assignments=[row.pk for row in rows],
         )
 
@@ -106,6 +107,47 @@ class TestLater:
 
         save(cast, row, label="often")
 
+        assert postponed_positions(cast.campaign, expert_id=cast.ada.pk) == []
+
+
+class TestTakingBack:
+    def take(self, cast: Cast, row: Assignment) -> int:
+        return take_back(cast.campaign, expert_id=row.expert_id, screen_id=row.pk, assignments=[row.pk])
+
+    def test_it_brings_a_screen_before_all_others_of_its_part(self) -> None:
+        cast = make_work("triple", units=3)
+        rows = rows_of(cast.ada)
+        put_off(cast, rows[0])
+        put_off(cast, rows[1])
+
+        self.take(cast, rows[1])
+        self.take(cast, rows[0])
+        self.take(cast, rows[0])
+
+        assert upcoming(cast) == [1, 2, 3]
+        assert postponed_positions(cast.campaign, expert_id=cast.ada.pk) == []
+        queues = [row.queue for row in rows_of(cast.ada)]
+        assert len(set(queues)) == len(queues)
+
+    def test_it_leaves_alone_what_was_not_put_off_and_what_is_anothers(self) -> None:
+        cast = make_work("triple", units=3)
+        last = rows_of(cast.ada)[2]
+
+        self.take(cast, last)
+
+        assert upcoming(cast) == [1, 2, 3]
+        with pytest.raises(NotYours):
+            take_back(cast.campaign, expert_id=cast.lin.pk, screen_id=last.pk, assignments=[last.pk])
+
+    def test_it_brings_back_the_only_one(self) -> None:
+        cast = make_work("compound", units=1)
+        rows = rows_of(cast.ada)
+        ids = [row.pk for row in rows]
+        postpone(cast.campaign, expert_id=cast.ada.pk, screen_id=rows[0].pk, assignments=ids)
+
+        take_back(cast.campaign, expert_id=cast.ada.pk, screen_id=rows[0].pk, assignments=ids)
+
+        assert upcoming(cast) == [1]
         assert postponed_positions(cast.campaign, expert_id=cast.ada.pk) == []
 
 
@@ -145,7 +187,7 @@ class TestHandingIn:
         postpone(
             cast.campaign,
             expert_id=cast.ada.pk,
-            unit_id=later[0].unit_id,
+            screen_id=later[0].pk,
             assignments=[row.pk for row in later],
         )
 

@@ -1,6 +1,7 @@
 """Checking a campaign: every planted fault is found, and nothing is said of a good one."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from annotation.services.imports import store
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.verify import verify
+from tests.factories import make_member, make_user, signed_in
 from tests.material import (
     answer_everything,
     as_csv,
@@ -39,6 +41,7 @@ from tests.material import (
     sheet,
     triples,
 )
+from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -200,6 +203,24 @@ def test_it_does_not_mind_an_import_that_never_was_published(campaign: Campaign)
         campaign=campaign, file_name="killed.csv", sha256="0" * 64, lease_until=timezone.now()
     )
     assert verify(campaign) == []
+    ran = run("verify", campaign.slug, "--json")
+    assert (ran.code, ran.document) == (0, {"ok": True, "violations": []})
+    assert "the import of killed.csv was never finished" in ran.err
+    mei = make_user("mei")
+    make_member(campaign, mei, "manager", "M1")
+    assert "The import of killed.csv was never finished." in text_of(
+        signed_in(mei).get("/campaigns/main/verify/")
+    )
+
+
+def test_it_says_nothing_of_an_import_that_is_under_way(campaign: Campaign) -> None:
+    ImportBatch.objects.create(
+        campaign=campaign,
+        file_name="now.csv",
+        sha256="0" * 64,
+        lease_until=timezone.now() + timedelta(minutes=1),
+    )
+    assert run("verify", campaign.slug).err == ""
 
 
 SLUGS = (f"campaign-{number}" for number in count())

@@ -45,6 +45,7 @@ def test_it_sends_a_stranger_to_the_sign_in_page(db: None, client: Client) -> No
 
 @pytest.mark.parametrize("name", ["ada", "ADA", "ａｄａ", " Ada "])
 def test_it_signs_in_whatever_the_case_and_width_of_the_name(cast: Cast, client: Client, name: str) -> None:
+    """c48: one way to sign in, however the name is typed."""
     with_password(cast.ada)
 
     response = client.post("/sign-in/", {"username": name, "password": PASSWORD})
@@ -208,7 +209,7 @@ def test_it_revokes_ones_own_token(cast: Cast) -> None:
     response = signed_in(cast.ada).post(f"/account/tokens/{token.pk}/revoke/", follow=True)
 
     assert token_user(raw) is None
-    assert "The key “laptop” is revoked." in response.content.decode()
+    assert "The token “laptop” is revoked." in response.content.decode()
 
 
 def test_it_does_not_know_somebody_elses_token(cast: Cast) -> None:

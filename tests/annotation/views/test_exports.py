@@ -10,12 +10,12 @@ import pytest
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from annotation.models import Campaign, Membership, User
+from annotation.models import AuditEntry, Campaign, Membership, User
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
 from tests.factories import make_user
-from tests.material import answer_everything, load_rows, new_campaign, save, sheet, triples
+from tests.material import answer_everything, compounds, load_rows, new_campaign, save, sheet, triples
 from tests.pages import client_of
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +90,7 @@ def test_it_writes_every_table_in_every_format(mei: User, tmp_path: Path, what: 
             assert data[:4] == data[-4:] == b"PAR1"
 
 
-def test_it_names_people_to_managers_and_pseudonyms_to_viewers(mei: User, tmp_path: Path) -> None:
+def test_it_names_nobody_unless_a_manager_asks_which_is_written_down(mei: User, tmp_path: Path) -> None:
     campaign = judged(mei, tmp_path)
     vera = make_user("vera")
     add_member(campaign, vera, Membership.Role.VIEWER)
@@ -98,10 +98,38 @@ def test_it_names_people_to_managers_and_pseudonyms_to_viewers(mei: User, tmp_pa
     def annotators(user: User, query: str = "") -> set[str]:
         return {row["annotator"] for row in rows_of(fetch(user, f"annotations.csv{query}")[1])}
 
-    assert annotators(mei) == {"ada", "lin"}
-    assert annotators(mei, "?names=pseudonyms") == {"A1", "A2"}
-    assert annotators(vera) == {"A1", "A2"}
-    assert annotators(vera, "?names=real") == {"A1", "A2"}
+    for user in (mei, vera):
+        assert annotators(user) == annotators(user, "?names=real") == {"A1", "A2"}
+    assert not AuditEntry.objects.filter(action="names exported").exists()
+
+    asked: HttpResponseBase = client_of(mei).post(EXPORT + "names/annotations.csv")
+    assert isinstance(asked, StreamingHttpResponse)
+    assert {row["annotator"] for row in rows_of(asked.getvalue())} == {"ada", "lin"}
+    entry = AuditEntry.objects.get(action="names exported")
+    assert (entry.actor, entry.campaign, entry.detail) == (mei, campaign, {"format": "csv"})
+    assert client_of(vera).post(EXPORT + "names/annotations.csv").status_code == 404
+
+
+def test_it_counts_what_has_no_label_and_lists_it_where_asked(mei: User, tmp_path: Path) -> None:
+    campaign = new_campaign("compound", k=2)
+    add_member(campaign, mei, Membership.Role.MANAGER)
+    load_rows(campaign, compounds(1), tmp_path)
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1, by=mei)
+    answer_everything(campaign, lambda row: "0" if row.item.position == 2 and row.slot == 2 else "1")
+    finalize(campaign)
+
+    response, data = fetch(mei, "labels.csv")
+    assert response.headers["X-Assay-Left-Out"] == "tie=1"
+    assert len(rows_of(data)) == 4
+
+    response, data = fetch(mei, "labels.csv?unlabelled=yes")
+    assert "X-Assay-Left-Out" not in response.headers
+    assert [(row["label"], row["reason"]) for row in rows_of(data)] == [
+        ("1", ""), ("", "tie"), ("1", ""), ("1", ""), ("1", ""),
+    ]  # fmt: skip
+    page = client_of(mei).get("/campaigns/main/").content.decode()
+    assert "/campaigns/main/export/labels.csv?unlabelled=yes" in page
+    assert "/campaigns/main/export/names/annotations.csv" in page
 
 
 def test_it_says_why_there_are_no_labels(mei: User, tmp_path: Path) -> None:

@@ -547,3 +547,33 @@ def test_it_lists_what_was_imported(mei: User, tmp_path: Path) -> None:
     page = text_of(client_of(mei).get(IMPORT))
 
     assert re.search(r"items\.csv [0-9a-f]{12} 2 2 0", page)
+
+
+# The beginning of the file
+
+
+def test_it_shows_the_first_rows_as_they_were_read(mei: User) -> None:
+    """A file read in the wrong encoding is seen before it is stored; nothing in it is markup."""
+    campaign_of(mei)
+    rows = triples(7)
+    rows[0]["tail"] = "<b>吃饭</b>\u200b" + "长" * 200
+
+    preview: Any = send(client_of(mei), as_csv(rows).encode("gb18030"))
+
+    page, body = text_of(preview), body_of(preview)
+    assert "The first rows, as they were read" in page
+    assert "<b>吃饭</b>\\u200b长长" in page
+    assert "<b>吃饭" not in body
+    assert "长" * 100 not in page
+    assert "PersonX writes letter 5" in page
+    assert "PersonX writes letter 6" not in page
+
+
+def test_it_names_compounds_that_tables_by_pattern_do_not_know(mei: User) -> None:
+    campaign_of(mei, "compound")
+
+    preview: Any = send(client_of(mei), as_csv(compounds(2)))
+
+    page = text_of(preview)
+    assert "2 compounds have a type but no known pattern" in page
+    assert "the sleepy gardener 1, the sleepy gardener 2" in page

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Assignment, AuditEntry, Campaign, Item, Membership, User
-from annotation.services.items import PAGE
+from annotation.services.items import PAGE, withdraw
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
@@ -188,6 +188,16 @@ def test_it_restores_only_what_the_withdrawal_took_away(mei: User, tmp_path: Pat
     moved = Assignment.objects.filter(item=item).first()
     assert moved is not None
     Assignment.objects.filter(pk=moved.pk).update(withdrawn_at="2020-01-01T00:00:00Z")
+    Assignment.objects.create(
+        round=moved.round,
+        part=moved.part,
+        unit=moved.unit,
+        item=item,
+        expert=make_user("bo"),
+        slot=moved.slot,
+        position=1,
+        queue=1,
+    )
     client = client_of(mei)
 
     client.post(f"{ITEMS}{item.pk}/withdraw/", {"reason": "broken"})
@@ -195,7 +205,8 @@ def test_it_restores_only_what_the_withdrawal_took_away(mei: User, tmp_path: Pat
 
     moved.refresh_from_db()
     assert moved.withdrawn_at is not None
-    assert Assignment.objects.filter(item=item, withdrawn_at__isnull=True).count() == 1
+    assert Assignment.objects.filter(item=item, withdrawn_at__isnull=True).count() == 2
+    assert verify(campaign) == []
 
 
 def test_it_wants_a_reason_and_goes_nowhere_else(mei: User, tmp_path: Path) -> None:
@@ -235,3 +246,22 @@ def test_it_gives_viewers_nothing_to_press(mei: User, tmp_path: Path) -> None:
 
     assert "PersonX writes letter 1" in body
     assert "withdraw" not in body.lower().replace("withdrawn", "")
+
+
+def test_a_withdrawn_item_still_shows_its_answers_and_why_it_could_not_be_judged(
+    mei: User, tmp_path: Path
+) -> None:
+    """c20: what was counted until the withdrawal is not lost from sight."""
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(2), tmp_path)
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+    answer_everything(campaign)
+    row = Assignment.objects.filter(item__position=1)[0]
+    row.refresh_from_db()
+    save(sheet([row], "0", problem="text_broken", note="no verb"), row.expert_id)
+    withdraw(campaign, row.item_id, reason="no sentence", by=mei)
+
+    page = text_of(client_of(mei).get(ITEMS + "?state=withdrawn"))
+
+    assert "2/2" in page
+    assert "no verb" in page

@@ -2,9 +2,9 @@
 
 import pytest
 
-from annotation.models import Job
+from annotation.models import HandIn, Job
 from annotation.services.jobs import GAVE_UP
-from tests.factories import Cast, make_cast
+from tests.factories import Cast, make_cast, make_part
 from tests.pages import body_of, client_of, text_of
 
 pytestmark = pytest.mark.django_db
@@ -90,3 +90,18 @@ def test_it_shows_no_job_of_another_campaign(cast: Cast) -> None:
     assert client.get(f"{JOBS}{job.pk}/").status_code == 404
     assert client.get(f"{JOBS}{job.pk}/state/").status_code == 404
     assert client.post(f"{JOBS}{job.pk}/retry/").status_code == 404
+
+
+def test_it_says_what_a_job_comes_from(cast: Cast) -> None:
+    part = make_part(cast.campaign.rounds.get(), index=2)
+    HandIn.objects.create(part=part, expert=cast.ada)
+    make_job(cast, "done", created_by=cast.ada)
+    make_job(cast, "done", created_by=cast.mei)
+    make_job(cast, "done")
+
+    page = text_of(client_of(cast.mei).get(JOBS))
+
+    assert "A1 handed in part 3" in page
+    assert "by M1" in page
+    assert "by itself, since answers have changed" in page
+    assert "ada" not in page

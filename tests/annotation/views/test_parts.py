@@ -51,8 +51,8 @@ def test_it_shows_parts_experts_loads_and_pairs_and_stores_nothing(mei: User, tm
     page = text_of(client_of(mei).post(ASSIGN, FOUR))
 
     assert "Nothing is stored yet." in page
-    assert "Part 0 2 2 1 · · 2" in page
-    assert "Part 1 2 2 2 1 · ·" in page
+    assert "Part 1 2 2 1 · · 2" in page
+    assert "Part 2 2 2 2 1 · ·" in page
     assert "Items to judge 4 4 4 4" in page
     assert "a – b : 2 a – d : 2 b – c : 2 c – d : 2" in page
     assert not User.objects.filter(username="a").exists()
@@ -160,8 +160,8 @@ def test_it_keeps_compounds_whole(mei: User, tmp_path: Path) -> None:
 
     page = text_of(client_of(mei).post(ASSIGN, asked))
 
-    assert "Part 0 3 15" in page
-    assert "Part 1 2 10" in page
+    assert "Part 1 3 15" in page
+    assert "Part 2 2 10" in page
     assert page == text_of(client_of(mei).post(ASSIGN, asked))
 
 
@@ -215,7 +215,7 @@ def test_it_gives_a_part_back_so_that_its_expert_may_change_answers(mei: User, t
 
     response = client.post(f"/campaigns/main/parts/0/give-back/{ada.pk}/", follow=True)
 
-    assert "Part 0 is open again for A1." in text_of(response)
+    assert "Part 1 is open again for A1." in text_of(response)
     assert HandIn.objects.count() == 0
     row = Assignment.objects.filter(part__index=0, expert=ada.user).first()
     assert row is not None

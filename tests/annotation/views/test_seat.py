@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import Annotation, Assignment, Design, HandIn, Part, User
 from annotation.services.seat import postpone
 from tests.factories import Cast, answer, make_assignment, make_batch, make_cast, make_compound, make_triple
+from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -152,7 +153,7 @@ class TestBlindness:
 class TestCost:
     @pytest.mark.parametrize(
         ("page", "queries"),
-        [("work/", 7), ("judge/", 9), ("history/", 4), ("parts/0/hand-in/", 12), ("guidelines/", 3)],
+        [("work/", 8), ("judge/", 10), ("history/", 6), ("parts/0/hand-in/", 13), ("guidelines/", 3)],
     )
     @pytest.mark.parametrize("units", [3, 60])
     def test_it_costs_the_same_in_a_small_and_a_large_campaign(
@@ -361,7 +362,7 @@ class TestHandingIn:
         client = client_of(cast.ada)
         fields = {f"label_{rows[0].pk}": "often", f"flag_{rows[0].pk}": "on", f"note_{rows[0].pk}": "hm"}
         client.post(at("judge/"), filled_in(client, 1, **fields))
-        postpone(cast.campaign, expert_id=cast.ada.pk, unit_id=rows[1].unit_id, assignments=[rows[1].pk])
+        postpone(cast.campaign, expert_id=cast.ada.pk, screen_id=rows[1].pk, assignments=[rows[1].pk])
 
         body = client.get(at("parts/0/hand-in/")).content.decode()
         refused = client.post(at("parts/0/hand-in/"), follow=True)
@@ -381,3 +382,74 @@ class TestHandingIn:
 
         assert HandIn.objects.count() == 1
         assert "Thank you." in response.content.decode()
+
+    @pytest.mark.parametrize(
+        ("protocol", "label", "said"), [("triple", "sometimes", "sometimes"), ("compound", "wrong", "wrong")]
+    )
+    def test_it_shows_ones_own_answer_beside_what_was_unsure(
+        self, protocol: str, label: str, said: str
+    ) -> None:
+        cast = make_work(protocol, units=1)
+        row = rows_of(cast.ada)[0]
+        client = client_of(cast.ada)
+        client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": label, f"flag_{row.pk}": "on"}))
+
+        body = client.get(at("parts/0/hand-in/")).content.decode()
+
+        assert re.search(rf'<span class="mark {label}">{said}</span>', body)
+
+    def test_it_says_what_is_true_before_and_after_everything_is_handed_in(self) -> None:
+        cast = make_work("triple", units=1)
+        make_work("triple", units=1, part_index=1, cast=cast)
+        first, second = rows_of(cast.ada)
+        client = client_of(cast.ada)
+
+        answer(first)
+        client.post(at("parts/0/hand-in/"))
+        done = text_of(client.get(at("parts/0/hand-in/")))
+        assert "Part 2 is ready to be judged." in done
+        assert "Go on judging" in done
+
+        answer(second)
+        assert "Part 2 is fully judged: look through it and hand it in." in text_of(
+            client.get(at("parts/0/hand-in/"))
+        )
+        assert "Look through your parts and hand them in." in text_of(client.get(at("work/")))
+        assert "Go on judging" not in text_of(client.get(at("parts/1/hand-in/")))
+
+        client.post(at("parts/1/hand-in/"))
+        for page in ("parts/0/hand-in/", "parts/1/hand-in/", "work/", "history/"):
+            assert "Go on judging" not in text_of(client.get(at(page))), page
+        assert "All your parts are handed in. Thank you." in text_of(client.get(at("work/")))
+        assert "All your parts are handed in. Thank you." in text_of(client.get(at("judge/")))
+
+    def test_it_shows_an_answer_of_a_part_handed_in_as_closed(self) -> None:
+        cast = make_work("compound", units=1)
+        for row in rows_of(cast.ada):
+            answer(row)
+        client = client_of(cast.ada)
+        open_page = client.get(at("judge/"), {"position": 1}).content.decode()
+        client.post(at("parts/0/hand-in/"))
+
+        closed_page = client.get(at("judge/"), {"position": 1}).content.decode()
+
+        assert '<p class="correction-mark" id="closed" hidden>' in open_page
+        assert '<p class="correction-mark" id="closed">' in closed_page
+        assert '<p class="correction-mark" id="correction" hidden>' in closed_page
+
+
+def test_it_numbers_parts_from_one_for_people_and_from_zero_in_addresses() -> None:
+    cast = make_work("triple", units=1)
+    client = client_of(cast.ada)
+    answer(rows_of(cast.ada)[0])
+
+    work = client.get(at("work/"))
+    assert "Part 1 1 / 1" in text_of(work)
+    assert "Part 0" not in text_of(work)
+    assert at("parts/0/hand-in/") in work.content.decode()
+    assert "Hand in part 1" in text_of(client.get(at("parts/0/hand-in/")))
+    client.post(at("parts/0/hand-in/"))
+    assert "Part 1 is handed in" in text_of(client.get(at("parts/0/hand-in/")))
+    judging = client.get(at("judge/"), {"position": 1})
+    assert '<span class="part small" id="part-name">Part 1</span>' in judging.content.decode()
+    assert page_data(judging.content)["shown"]["part"] == 0

@@ -1,0 +1,1 @@
+"""How dates are written: the same in every language, so that a page never holds two kinds."""

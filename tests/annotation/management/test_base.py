@@ -1,0 +1,94 @@
+"""What every command says where the database or its disk does not do its part."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from django.db import DatabaseError, OperationalError, ProgrammingError
+
+from annotation.management.commands import verify as command
+from tests.conftest import StartManage
+from tests.material import run
+
+
+class FromPostgresql(Exception):
+    """An error of psycopg2, whose code only the server can set."""
+
+    def __init__(self, pgcode: str) -> None:
+        self.pgcode = pgcode
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("verify", "main"),
+        ("export", "main", "--what", "items", "--format", "csv"),
+        ("report", "main", "--kind", "agreement"),
+        ("release", "main", "v1"),
+        ("create_campaign", "main", "--protocol", "triple"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_database_without_tables_is_one_plain_sentence(
+    arguments: tuple[str, ...], start_manage: StartManage, tmp_path: Path
+) -> None:
+    started = start_manage(*arguments, "--json", ASSAY_DATA_DIR=str(tmp_path), DATABASE_URL=None)
+
+    assert started.process.wait(60) == 1
+    said = started.log.read_text()
+    sentence = (
+        f"The data folder {tmp_path} has no tables yet; run `manage.py migrate`, or is ASSAY_DATA_DIR not set?"
+    )
+    assert "Traceback" not in said
+    document, end = json.JSONDecoder().raw_decode(said[said.index("{") :])
+    assert document["errors"] == [{"line": None, "column": None, "message": sentence}]
+    assert said[said.index("{") + end :].strip() in ("", sentence)
+
+
+def failing(error: Exception, monkeypatch: pytest.MonkeyPatch, cause: Exception | None = None) -> None:
+    def fail(slug: str) -> None:
+        raise error from cause
+
+    monkeypatch.setattr(command, "get_campaign", fail)
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (OperationalError("database or disk is full"), sqlite3.OperationalError()),
+        (OperationalError("could not extend file\nHINT: …"), FromPostgresql("53100")),
+        (OSError(28, "No space left on device"), None),
+    ],
+)
+def test_a_full_disk_is_one_plain_sentence(
+    error: Exception, cause: Exception | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(error, monkeypatch, cause)
+
+    ran = run("verify", "main", "--json")
+
+    assert ran.code == 1
+    (found,) = ran.document["errors"]
+    assert found["message"].startswith("The disk is full (")
+    assert found["message"].endswith("). Nothing half done is visible; free space and repeat.")
+    assert ran.err.strip() == found["message"]
+
+
+def test_a_database_that_does_not_answer_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(OperationalError("connection refused\nIs the server running?"), monkeypatch)
+    assert run("verify", "main").err.strip() == (
+        "The database said: connection refused. Nothing half done is visible; mend that and repeat."
+    )
+
+
+def test_tables_of_an_older_version_are_named_on_postgresql_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(ProgrammingError("column x does not exist"), monkeypatch, FromPostgresql("42703"))
+    assert "is of an older version; run `manage.py migrate`" in run("verify", "main").err
+
+
+@pytest.mark.parametrize("error", [ProgrammingError("syntax error"), DatabaseError("?"), KeyError("x")])
+def test_a_fault_of_the_program_is_not_hidden(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(error, monkeypatch)
+    with pytest.raises(type(error)):
+        run("verify", "main")

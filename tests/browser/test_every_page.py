@@ -1,0 +1,128 @@
+"""Every page there is, in each language: axe finds nothing in light or dark, nothing is cut off at 320 px or 200 %.
+
+The pages are the routes of the permission table, so a new one is looked at without being named here.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.urls import reverse
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import User
+from annotation.services.labels import finalize
+from tests.browser.conftest import Seat, sign_in
+from tests.factories import Cast, answer, make_assignment, make_cast, make_compound, make_part, make_triple
+from tests.test_permissions import ANONYMOUS, EXPERT, MANAGER, ROUTES, Route, needs_slug
+
+pytestmark = pytest.mark.browser
+
+# These answer with something else than a page of the site.
+FILES = {"healthz", "export", "report_file", "job_state", "submission_items", "release_file"}
+COLOURS_ONLY = {"runOnly": ["color-contrast"]}
+NARROW: ViewportSize = {"width": 320, "height": 640}
+ZOOMED: ViewportSize = {"width": 683, "height": 384}  # 1366 × 768 at 200 %
+
+
+def pages(role: str) -> Iterator[tuple[str, Route]]:
+    """The routes whose page this role may see; a page of several roles is looked at once, as the first of them."""
+    for name, route in ROUTES.items():
+        if name in FILES or name.startswith("api_"):
+            continue
+        seen_by = [one for one in (ANONYMOUS, EXPERT, MANAGER) if route.expected(one, "get") == 200]
+        if seen_by and seen_by[0] == role:
+            yield name, route
+
+
+def judged_campaign(protocol: str) -> Cast:
+    """Two experts' answers that agree, differ and say nothing; labels from what is there."""
+    cast = make_cast(protocol=protocol, k=2)
+    part = make_part(cast.campaign.rounds.get(), index=3)
+    labels = ["1", "0", "1"] if protocol == "compound" else ["1", "0.5", "0"]
+    for position in range(11, 15):
+        items = (
+            make_compound(cast.campaign, position)
+            if protocol == "compound"
+            else [make_triple(cast.campaign, position)]
+        )
+        for item in items:
+            for slot, expert in enumerate((cast.ada, cast.lin), start=1):
+                row = make_assignment(item, expert, slot=slot, part=part)
+                if position < 13:
+                    answer(row, labels[(position + slot) % 3])
+    finalize(cast.campaign)
+    return cast
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """Axe is put into the page, which the content policy would forbid; no colour is caught half-faded."""
+    made = browser.new_context(bypass_csp=True, reduced_motion="reduce")
+    yield made
+    made.close()
+
+
+def axe(page: Page, **options: Any) -> list[str]:
+    """What axe finds, as `rule: where`. The script is big: it is put into a page once."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(Axe().axe_script)
+    found = page.evaluate("options => axe.run(document, options)", options)["violations"]
+    return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+
+
+def is_cut_off(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("protocol", ["compound", "triple"])
+@pytest.mark.parametrize("role", [ANONYMOUS, EXPERT, MANAGER])
+def test_it_shuts_nobody_out(
+    role: str,
+    protocol: str,
+    language: str,
+    context: BrowserContext,
+    live_server: LiveServer,
+    transactional_db: None,
+) -> None:
+    if role == ANONYMOUS and protocol == "triple":
+        pytest.skip("Before the sign-in there is no campaign.")
+    cast = judged_campaign(protocol)
+    seat = Seat(live_server.url, cast)
+    reader: dict[str, User] = {EXPERT: cast.ada, MANAGER: cast.mei}
+    context.add_cookies([{"name": "django_language", "value": language, "url": seat.address}])
+    if role in reader:
+        sign_in(context, seat, reader[role])
+    page = context.new_page()
+    made: dict[Callable[[Cast], dict[str, Any]], dict[str, Any]] = {}
+
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, route in pages(role):
+        if route.with_ not in made:
+            made[route.with_] = route.with_(cast)
+        place = {"slug": cast.campaign.slug} if needs_slug(name) else {}
+        address = seat.address + reverse(name, kwargs={**place, **made[route.with_]})
+        found |= {(name, how): faults for how, faults in look_at(page, address, status=200).items()}
+    found |= {("nowhere", how): faults for how, faults in look_at(page, f"{seat.address}/no/", 404).items()}
+
+    assert len(found) > 10
+    assert {place: faults for place, faults in found.items() if faults} == {}
+
+
+def look_at(page: Page, address: str, status: int) -> dict[str, list[str]]:
+    """What is wrong with one page, by the way it was looked at."""
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.emulate_media(color_scheme="light")
+    response = page.goto(address)
+    assert response is not None
+    assert response.status == status, address
+    seen = {"light": axe(page)}
+    page.emulate_media(color_scheme="dark")
+    seen["dark"] = axe(page, **COLOURS_ONLY)
+    for how, size in (("320 px", NARROW), ("200 %", ZOOMED)):
+        page.set_viewport_size(size)
+        seen[how] = ["the page scrolls sideways"] if is_cut_off(page) else []
+    return seen

@@ -1,0 +1,393 @@
+"""What stands beside answering in a real browser: what the badge says, "later" taken back, questions, words."""
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.utils import timezone
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from annotation.models import Assignment, HandIn, Item, Part, Question, Surplus
+from annotation.services import questions
+from tests.browser.conftest import Seat, alive, all_saved, open_seat, position, press, sign_in
+
+pytestmark = pytest.mark.browser
+
+SeatOf = Callable[..., Seat]
+
+
+def badge(page: Page) -> str:
+    return page.locator("#badge .word").inner_text()
+
+
+class TestBadge:
+    def test_it_claims_nothing_while_verdicts_are_not_saved(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("compound", units=2))
+        expect(page.locator("#badge .word")).to_have_text("saved")
+
+        press(page, "1")
+        assert badge(page) == "not saved yet"
+        press(page, "Backspace")
+        assert badge(page) == "saved"
+        press(page, "a", "Enter")
+        all_saved(page)
+        assert badge(page) == "saved"
+
+    def test_it_says_so_of_half_a_unit_kept_over_a_reload_and_of_a_correction(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("compound", units=2))
+        press(page, "a", "Enter", "2")
+        page.reload()
+        alive(page)
+        expect(page.locator("#badge .word")).to_have_text("not saved yet")
+
+        press(page, "u")
+        expect(page.locator("#correction")).to_be_visible()
+        expect(page.locator("#badge .word")).to_have_text("saved")
+        press(page, "1")
+        expect(page.locator("#badge .word")).to_have_text("not saved yet")
+        press(page, "Escape")
+        expect(page.locator("#badge .word")).to_have_text("not saved yet")  # the half unit again
+
+
+class TestLaterBack:
+    def test_it_brings_the_units_back_one_by_one_and_for_good(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("triple", units=4))
+
+        press(page, "s", "s")
+        assert position(page) == "3"
+        press(page, "u")
+        assert position(page) == "2"
+        press(page, "u")
+        assert position(page) == "1"
+        all_saved(page)
+        assert not Assignment.objects.filter(postponed_at__isnull=False).exists()
+
+        page.reload()
+        alive(page)
+        seen = []
+        for _unit in range(4):
+            seen.append(position(page))
+            press(page, "1")
+        assert seen == ["1", "2", "3", "4"]
+
+    def test_it_goes_back_to_the_last_answer_after_the_next_one(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("triple", units=4))
+
+        press(page, "s", "2", "u")
+
+        assert position(page) == "2"
+        expect(page.locator("#correction")).to_be_visible()
+
+    def test_it_works_without_network(self, context: BrowserContext, seat_of: SeatOf) -> None:
+        seat = seat_of("triple", units=3)
+        page = open_seat(context, seat)
+        context.set_offline(True)
+
+        press(page, "s", "u", "1", "2", "3")
+        context.set_offline(False)
+        page.evaluate("window.dispatchEvent(new Event('online'))")
+
+        all_saved(page)
+        assert seat.answers() == ["1", "0.5", "0"]
+
+
+def test_one_escape_closes_the_search(context: BrowserContext, seat_of: SeatOf) -> None:
+    page = open_seat(context, seat_of("triple", units=3))
+    press(page, "1", "/")
+    page.locator("#search-text").fill("marathon")
+
+    press(page, "Escape")
+
+    expect(page.locator("#history-dialog")).not_to_be_visible()
+    assert position(page) == "2"
+
+
+def test_it_counts_parts_from_one(context: BrowserContext, seat_of: SeatOf) -> None:
+    page = open_seat(context, seat_of("triple", units=1))
+    expect(page.locator("#part-name")).to_have_text("Part 1")
+
+    press(page, "1")
+
+    expect(page.locator("#notices")).to_contain_text("Part 1 is fully judged.")
+    page.get_by_role("link", name="Look through it and hand it in").click()
+    expect(page.locator("h1")).to_have_text("Hand in part 1")
+    assert page.url.endswith("/parts/0/hand-in/")
+
+
+class TestHandedIn:
+    def test_it_shows_an_answer_and_changes_nothing(self, context: BrowserContext, seat_of: SeatOf) -> None:
+        seat = seat_of("compound", units=2)
+        page = open_seat(context, seat)
+        press(page, "a", "Enter", "a", "Enter")
+        all_saved(page)
+        HandIn.objects.create(part=Part.objects.get(), expert=seat.cast.ada)
+
+        page.goto(seat.url("judge/?position=1"))
+        alive(page)
+        expect(page.locator("#closed")).to_be_visible()
+        expect(page.locator("#correction")).not_to_be_visible()
+        press(page, "1")
+        expect(page.locator("#cue")).to_contain_text("This part was handed in")
+        page.locator(".context").first.locator("input[value=wrong]").click()
+        expect(page.locator(".context").first.locator("input[value=correct]")).to_be_checked()
+        press(page, "Enter")
+
+        assert badge(page) == "saved"
+        assert seat.answers() == ["1"] * 10
+
+
+class TestQuestions:
+    def test_it_asks_without_network_and_is_told_the_answer(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        seat = seat_of("triple", units=2)
+        page = open_seat(context, seat)
+        context.set_offline(True)
+
+        press(page, "q")
+        page.locator("#question-text").fill("Is 1 a rest?")
+        page.get_by_role("button", name="Ask").click()
+        expect(page.locator("#badge .word")).to_have_text("offline · 1 waiting")
+        assert position(page) == "1"
+        context.set_offline(False)
+        page.evaluate("window.dispatchEvent(new Event('online'))")
+        all_saved(page)
+
+        asked = Question.objects.get()
+        assert (asked.text, asked.unit_id, asked.asked_by) == (
+            "Is 1 a rest?",
+            seat.rows[0].unit_id,
+            seat.cast.ada,
+        )
+        expect(page.locator("#new-answers")).to_be_hidden()
+        questions.answer(seat.cast.campaign, pk=asked.pk, text="Any pause is.", by=seat.cast.mei)
+        page.reload()
+        alive(page)
+        page.locator("#new-answers").click()
+        expect(page.locator(".ruling")).to_contain_text("Any pause is.")
+        page.get_by_role("button", name="I have read it").click()
+        expect(page.locator(".ruling")).to_contain_text("answered")
+        assert Question.objects.get().read_at is not None
+
+    def test_it_stores_once_what_was_sent_twice(self, context: BrowserContext, seat_of: SeatOf) -> None:
+        page = open_seat(context, seat_of("compound", units=1))
+        sent: list[str] = []
+
+        def lose_the_first_reply(route: Route) -> None:
+            reply = route.fetch()
+            sent.append(route.request.post_data or "")
+            if len(sent) == 1:
+                route.abort()
+            else:
+                route.fulfill(response=reply)
+
+        page.route("**/questions/", lose_the_first_reply)
+        press(page, "q")
+        page.locator("#question-text").fill("Which dog?")
+        page.get_by_role("button", name="Ask").click()
+        page.get_by_role("button", name="Try again").click()
+        all_saved(page)
+
+        assert len(sent) == 2
+        assert sent[0] == sent[1]
+        assert Question.objects.count() == 1
+
+    def test_it_keeps_what_was_typed_for_the_unit_until_it_is_sent(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("triple", units=2))
+        press(page, "q")
+        page.locator("#question-text").fill("Half a question")
+
+        press(page, "Escape", "1", "q")
+        expect(page.locator("#question-text")).to_have_value("")
+        press(page, "Escape", "u", "q")
+
+        expect(page.locator("#question-text")).to_have_value("Half a question")
+        assert not Question.objects.exists()
+
+
+class TestWords:
+    def test_it_marks_words_on_demand_and_leaves_the_text_as_it_is(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("compound", units=2))
+        translation = page.locator(".translation").first
+        before = translation.inner_text()
+
+        press(page, "b")
+        expect(translation.locator(".word-piece").nth(1)).to_be_visible(timeout=30_000)
+        assert translation.inner_text() == before
+        assert (
+            page.evaluate(
+                """() => {
+              getSelection().selectAllChildren(document.querySelector(".translation"));
+              return getSelection().toString();
+            }"""
+            )
+            == before
+        )
+        press(page, "a", "Enter")
+        expect(translation.locator(".word-piece").nth(1)).to_be_visible()
+        press(page, "b")
+        expect(translation.locator(".word-piece")).to_have_count(0)
+
+    def test_it_asks_once_for_a_screen_and_says_where_it_cannot(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("compound", units=2))
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url) if "/words/" in request.url else None)
+
+        press(page, "b")
+        expect(page.locator(".word-piece").first).to_be_visible(timeout=30_000)
+        press(page, "b", "b")
+        assert len(asked) == 1
+        context.set_offline(True)
+        press(page, "a", "Enter")
+
+        expect(page.locator("#cue")).to_contain_text("need the network")
+        expect(page.locator(".word-piece")).to_have_count(0)
+
+
+def test_it_lets_go_of_an_answer_that_came_too_late_and_says_so(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("triple", units=3)
+    page = open_seat(context, seat)
+    Assignment.objects.filter(pk=seat.rows[0].pk).update(withdrawn_at=timezone.now())
+
+    press(page, "1", "2")
+
+    expect(page.locator("#notices .notice")).to_contain_text("does not count")
+    all_saved(page)
+    assert Surplus.objects.count() == 1
+    assert seat.answers() == ["", "0.5", ""]
+    page.get_by_role("button", name="Dismiss").click()
+    expect(page.locator("#notices .notice")).to_have_count(0)
+
+
+def test_it_says_which_part_of_a_compound_came_too_late(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("compound", units=2)
+    page = open_seat(context, seat)
+    Assignment.objects.filter(pk=seat.rows[0].pk).update(withdrawn_at=timezone.now())
+
+    press(page, "a", "Enter")
+
+    expect(page.locator("#notices .notice")).to_contain_text("Part of it was withdrawn")
+    all_saved(page)
+    assert seat.answers()[:5] == ["", "1", "1", "1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("key", "dialog"), [("g", "guidelines-dialog"), ("i", "define-dialog"), ("?", "keys-dialog")]
+)
+def test_a_key_opens_its_window_and_closes_it(
+    context: BrowserContext, seat_of: SeatOf, key: str, dialog: str
+) -> None:
+    page = open_seat(context, seat_of("triple", units=2))
+
+    press(page, key)
+    expect(page.locator(f"#{dialog}")).to_be_visible()
+    press(page, key)
+
+    expect(page.locator(f"#{dialog}")).not_to_be_visible()
+    assert position(page) == "1"
+
+
+def test_it_defines_the_relation_of_the_unit(context: BrowserContext, seat_of: SeatOf) -> None:
+    page = open_seat(context, seat_of("triple", units=1))
+
+    press(page, "i")
+
+    expect(page.locator("#define-dialog .relation-card:visible")).to_have_count(1)
+    expect(page.locator("#d-name-xWant")).to_be_visible()
+
+
+def test_a_unit_that_runs_from_right_to_left_turns_nothing_around_it(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("triple", units=2)
+    Item.objects.update(head="\u05e9\u05dc\u05d5\u05dd")
+    page = open_seat(context, seat)
+    assert page.locator(".head").evaluate("node => getComputedStyle(node).direction") == "rtl"
+    assert page.locator(".tail").evaluate("node => getComputedStyle(node).direction") == "ltr"
+
+    press(page, "1")
+
+    expect(page.locator("#last .said")).to_have_text(
+        "Last: \u2068\u05e9\u05dc\u05d5\u05dd\u2069 → always/often"
+    )
+
+
+def test_a_very_long_text_scrolls_in_its_box(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("compound", units=1)
+    Item.objects.update(translation="懒狗睡着了，" * 3000)
+    page = open_seat(context, seat)
+
+    box = page.locator(".translation").first
+    expect(box).to_have_attribute("tabindex", "0")
+    height, inside = box.evaluate("node => [node.clientHeight, node.scrollHeight]")
+    assert height < 200 < inside
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1366
+
+
+def test_guidelines_print_as_text_with_whole_relations(context: BrowserContext, seat_of: SeatOf) -> None:
+    page = open_seat(context, seat_of("triple", units=1))
+    page.goto(page.url.replace("judge/?position=1", "guidelines/"))
+    page.emulate_media(media="print")
+
+    styles = page.evaluate(
+        """() => [".bar", ".foot", "body", ".relation-card"].map((name) => {
+          const style = getComputedStyle(document.querySelector(name));
+          return [style.display, style.breakInside];
+        })"""
+    )
+
+    assert [display for display, _inside in styles] == ["none", "none", "block", "block"]
+    assert styles[3][1] == "avoid"
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("protocol", ["compound", "triple"])
+def test_pages_with_questions_and_late_answers_shut_nobody_out(
+    context: BrowserContext, seat_of: SeatOf, protocol: str, language: str
+) -> None:
+    seat = seat_of(protocol, units=1)
+    row, campaign = seat.rows[0], seat.cast.campaign
+    context.add_cookies([{"name": "django_language", "value": language, "url": seat.address}])
+    for text in ("Which dog?", "\u05e9\u05dc\u05d5\u05dd?"):
+        asked = questions.ask(campaign, seat.cast.ada, screen_id=row.pk, text=text, client_key=uuid4())
+    questions.answer(campaign, pk=asked.pk, text="The nearest one.", by=seat.cast.mei)
+    kept = {"label": "1", "cannot_judge": "", "problem": "", "detail": "", "note": "late", "unsure": True}
+    Surplus.objects.create(assignment=row, client_key=uuid4(), answer=kept)
+
+    found: dict[str, list[str]] = {}
+    for person, path in (
+        (seat.cast.ada, "work/"),
+        (seat.cast.ada, "my-questions/?position=1"),
+        (seat.cast.mei, "questions/"),
+        (seat.cast.mei, "surplus/"),
+        (seat.cast.mei, ""),
+    ):
+        sign_in(context, seat, person)
+        page = context.new_page()
+        page.goto(seat.url(path))
+        for colours in ("light", "dark"):
+            page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
+            rules = Axe().run(page).response["violations"]
+            found[f"{path} {colours}"] = [f"{rule['id']}: {rule['nodes'][0]['html'][:120]}" for rule in rules]
+        page.set_viewport_size({"width": 320, "height": 640})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+        page.close()
+
+    assert {place: rules for place, rules in found.items() if rules} == {}
