@@ -1,21 +1,42 @@
-"""A campaign's reports for programs: managers and viewers; 404 to everybody else."""
+"""A campaign's reports, submissions and releases for programs.
 
+Reports and releases are for managers and viewers, submissions for whom the board lets in; 404 to everybody else.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from msgspec import Meta, Struct
 from rest_framework import serializers
-from rest_framework.decorators import api_view
+from rest_framework.decorators import api_view, parser_classes
+from rest_framework.parsers import JSONParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotation.api.bodies import read_body, schema_of
 from annotation.api.campaigns import READERS
 from annotation.api.parameters import person
+from annotation.formats.errors import RowIssue
 from annotation.formats.writers import CONTENT_TYPES, content_disposition
-from annotation.models import Membership, Round
+from annotation.models import Campaign, Membership, Round
 from annotation.permissions import campaign_for
 from annotation.services.errors import Refused
+from annotation.services.sentences import translated
+from annotation.services.uploads import LIMIT
+from scoring.models import Release, Submission
+from scoring.permissions import Submitter, submitter_for
 from scoring.records import as_csv, as_jsonl
+from scoring.services.boards import BoardLine, document_for, leaderboard, over_runs
 from scoring.services.measure import REPORTS, Options, report
+from scoring.services.scores import SPLITS, Wish
+from scoring.services.submissions import submit
+from scoring.services.targets import SubmissionError
+from scoring.stats.classification import DEFAULT_THRESHOLD
+from scoring.views.releases import archive_response
 
 LABELS = ("imported", "final")
 RULES = ("described", "as-published")
@@ -60,7 +81,7 @@ def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
     try:
         document = report(campaign, kind, options)
     except Refused as error:  # not of this campaign, or not without saying which system
-        raise serializers.ValidationError({"detail": error.message}) from None
+        raise serializers.ValidationError({"detail": translated(error.message)}) from None
     if form == "json":
         return Response(document)
     assert form is not None
@@ -68,3 +89,217 @@ def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
     response = HttpResponse(text, content_type=CONTENT_TYPES[form])
     response.headers["Content-Disposition"] = content_disposition(f"{slug}-{kind}.{form}")
     return response
+
+
+# Submissions -----------------------------------------------------------------------------------------------------
+
+
+Name = Annotated[str, Meta(max_length=100, pattern=r"^[^\x00]*$")]
+Cell = str | float | int | bool | None
+MANY = 1000  # submissions in one answer
+
+
+class SubmissionBody(Struct):
+    """One run of a system: a row for each item, its columns as in a file."""
+
+    system: Name
+    rows: Annotated[list[dict[str, Cell]], Meta(min_length=1)]
+    run: Name = ""
+    split: Literal["test", "dev", "all"] = "test"
+    threshold: float | Literal["tune"] = DEFAULT_THRESHOLD
+    release: Name | None = None
+    by_position: bool = False
+    column: Name | None = None
+
+
+class FileSerializer(serializers.Serializer[Any]):
+    """The same with a file of the rows."""
+
+    file = serializers.FileField()
+    system = serializers.CharField(max_length=100)
+    run = serializers.CharField(max_length=100, default="", allow_blank=True)
+    split = serializers.ChoiceField(SPLITS, default="test")
+    threshold = serializers.RegexField(r"\A(tune|[+-]?[0-9.]+([eE][+-]?[0-9]+)?)\Z", default="0.5")
+    release = serializers.CharField(default=None, max_length=40)
+    by_position = serializers.BooleanField(default=False)
+    column = serializers.CharField(default=None, max_length=100)
+
+
+@extend_schema(
+    request={"application/json": schema_of(SubmissionBody), "multipart/form-data": FileSerializer},
+    responses={200: OpenApiTypes.OBJECT, 201: OpenApiTypes.OBJECT},
+    methods=["POST"],
+)
+@extend_schema(
+    operation_id="v1_campaigns_submissions_list", responses={200: OpenApiTypes.OBJECT}, methods=["GET"]
+)
+@api_view(["GET", "POST"])
+@parser_classes([JSONParser, MultiPartParser])
+def submissions(request: Request, slug: str) -> Response:
+    """One's own submissions (a manager: all); a new one, scored and stored whole or not at all."""
+    submitter = submitter_for(person(request), slug)
+    if request.method == "GET":
+        found = _visible(submitter).select_related("evaluation", "release")[:MANY]
+        return Response({"results": [_short(submission) for submission in found]})
+    if not submitter.may_submit:
+        raise Http404
+    name, data, wish = _sent(request, submitter)
+    try:
+        done = submit(
+            submitter.campaign,
+            data,
+            name=name,
+            wish=wish,
+            by=submitter.user,
+            board=None if submitter.manages else submitter.board,
+        )
+    except SubmissionError as error:
+        issues = [_issue(issue) for issue in error.issues]
+        return Response({"detail": error.message, "code": "invalid", "errors": issues}, status=400)
+    document = _whole(done.submission, submitter) | {
+        "unknown_columns": list(done.unknown_columns),
+        "file_warnings": [_issue(warning) for warning in done.warnings],
+    }
+    return Response(document, status=200 if done.repeated else 201)
+
+
+@extend_schema(responses={200: OpenApiTypes.OBJECT})
+@api_view(["GET"])
+def submission(request: Request, slug: str, pk: int) -> Response:
+    """The figures of one submission: one's own, or any for a manager."""
+    submitter = submitter_for(person(request), slug)
+    found = _visible(submitter).filter(pk=pk).select_related("evaluation", "campaign", "release").first()
+    if found is None:
+        raise Http404
+    return Response(_whole(found, submitter))
+
+
+@extend_schema(
+    parameters=[OpenApiParameter("split", str, enum=SPLITS), OpenApiParameter("release", str)],
+    responses={200: OpenApiTypes.OBJECT},
+)
+@api_view(["GET"])
+def board(request: Request, slug: str) -> Response:
+    """Every system's latest runs side by side, the best first."""
+    submitter = submitter_for(person(request), slug)
+    splits = SPLITS if submitter.manages else SPLITS[:2]
+    split = _choice(request, "split", splits, SPLITS[0])
+    assert split is not None
+    release = _release(submitter.campaign, request.query_params.get("release"))
+    lines = leaderboard(
+        submitter.campaign, split=split, release=release, viewer=submitter.user, manages=submitter.manages
+    )
+    return Response(
+        {
+            "split": split,
+            "release": release.name if release else None,
+            "systems": [_board_line(line) for line in lines],
+        }
+    )
+
+
+def _board_line(line: BoardLine) -> dict[str, Any]:
+    return {
+        "system": line.system,
+        "runs": [run.run for run in line.runs],
+        "mine": line.mine,
+        "tuned": line.tuned,
+        "stale": line.stale,
+        "figures": {
+            group: {
+                name: {"mean": found.mean, "sd": found.sd, "n": found.n} for name, found in measures.items()
+            }
+            for group, measures in line.figures.items()
+        },
+    }
+
+
+def _issue(issue: RowIssue) -> dict[str, Any]:
+    return {"line": issue.line, "column": issue.column, "message": translated(issue.message)}
+
+
+def _visible(submitter: Submitter) -> QuerySet[Submission]:
+    found = Submission.objects.filter(campaign=submitter.campaign)
+    return found if submitter.manages else found.filter(created_by=submitter.user)
+
+
+def _short(submission: Submission) -> dict[str, Any]:
+    return {
+        "id": submission.pk,
+        "system": submission.system,
+        "run": submission.run,
+        "split": submission.split,
+        "release": submission.release.name if submission.release else None,
+        "file": submission.file_name,
+        "sha256": submission.sha256,
+        "created_at": submission.created_at.isoformat(),
+    }
+
+
+def _whole(submission: Submission, submitter: Submitter) -> dict[str, Any]:
+    document = document_for(submission, manages=submitter.manages)
+    return document | {"id": submission.pk, "runs": over_runs(submission, manages=submitter.manages)}
+
+
+def _sent(request: Request, submitter: Submitter) -> tuple[str, bytes, Wish]:
+    """The file's name and bytes, and what is asked for, from either kind of body."""
+    if (request.content_type or "").startswith("multipart/"):
+        sent = FileSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        fields = dict(sent.validated_data)
+        file = fields.pop("file")
+        if file.size > LIMIT:
+            raise serializers.ValidationError({"file": f"At most {LIMIT} bytes are taken at once."})
+        return str(file.name), file.read(), _wish(submitter, fields)
+    body = read_body(request._request, SubmissionBody)
+    data = b"\n".join(msgspec.json.encode(row) for row in body.rows)
+    fields = {name: getattr(body, name) for name in body.__struct_fields__ if name != "rows"}
+    return "rows.jsonl", data, _wish(submitter, fields)
+
+
+def _wish(submitter: Submitter, fields: dict[str, Any]) -> Wish:
+    if fields["split"] not in (SPLITS if submitter.manages else SPLITS[:2]):
+        raise serializers.ValidationError({"split": "There is test and dev."})
+    release = _release(submitter.campaign, fields.pop("release"))
+    threshold = fields.pop("threshold")
+    try:
+        number = None if threshold == "tune" else float(threshold)
+    except ValueError:
+        raise serializers.ValidationError({"threshold": "This is a number, or tune."}) from None
+    return Wish(**fields, threshold=number, release=release)
+
+
+def _release(campaign: Campaign, name: str | None) -> Release | None:
+    if not name:
+        return None
+    found = campaign.releases.filter(name=name).first() if "\x00" not in name else None
+    if found is None:
+        raise serializers.ValidationError({"release": "There is no such release."})
+    return found
+
+
+# Releases --------------------------------------------------------------------------------------------------------
+
+
+@extend_schema(responses={200: OpenApiTypes.OBJECT})
+@api_view(["GET"])
+def releases(request: Request, slug: str) -> Response:
+    """What was frozen: names, checksums, and what each release holds."""
+    campaign = campaign_for(person(request), slug, *READERS)
+    found = [
+        {"name": one.name, "sha256": one.sha256, "size": one.size, "created_at": one.created_at.isoformat()}
+        | {"manifest": one.manifest}
+        for one in campaign.releases.all()
+    ]
+    return Response({"results": found})
+
+
+@extend_schema(responses={(200, "application/zip"): OpenApiTypes.BINARY})
+@api_view(["GET"])
+def release_archive(request: Request, slug: str, name: str) -> HttpResponseBase:
+    """The archive as it was frozen; its checksum stands in X-Assay-Sha256."""
+    campaign = campaign_for(person(request), slug, *READERS)
+    found = campaign.releases.filter(name=name).first()
+    if found is None:
+        raise Http404
+    return archive_response(found)

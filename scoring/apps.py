@@ -12,3 +12,5 @@ class ScoringConfig(AppConfig):
 
         # The whole round, and the part: each part's agreement is a job of its own.
         jobs.register("agreement", "scoring.agreement", after_hand_in=lambda part: [{}, {"part": part}])
+        jobs.register("score", "scoring.score")
+        jobs.register("release", "scoring.release")

@@ -55,6 +55,7 @@ def _error_rates(document: Document) -> Iterator[Record]:
                     "errors": found["errors"],
                     "percent": found["percent"],
                     **_bounds("ci95", found["ci95"]),
+                    "ci95_method": found.get("ci95_method"),
                     "undecided": found.get("undecided"),
                     **_bounds("bounds", found.get("bounds")),
                     "reason": found.get("reason"),
@@ -82,6 +83,7 @@ def _coefficients(
             "coefficient": name,
             "value": found["value"],
             **_bounds("ci95", found["ci95"]),
+            "ci95_method": found.get("ci95_method"),
             "n": found["n"],
             "reason": found["reason"],
         }

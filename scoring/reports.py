@@ -14,7 +14,7 @@ Document = Mapping[str, Any]
 class Table:
     """One table as text; the first column names the row, the others hold figures.
 
-    `notes` say why there is a dash in place of a figure.
+    `notes` say why there is a dash in place of a figure, or, without columns, why there is no table.
     """
 
     title: str
@@ -108,6 +108,9 @@ COEFFICIENTS = {
 }
 
 
+TWO_NEEDED = "Agreement needs two people who judged the same items; so far one person or nobody has judged."
+
+
 def _agreement(document: Document) -> list[Table]:
     columns = ("coefficient", "value", "95 % interval", "n", "why undefined")
     overall = [
@@ -131,6 +134,12 @@ def _agreement(document: Document) -> list[Table]:
         for name, mean in document["mean_over_pairs"].items()
     ]
     labels = [[label, str(count)] for label, count in document["distribution"].items()]
+    given = Table("How often each label was given", ["label", "judgements"], labels)
+    if len(document["raters"]) < 2:
+        return [
+            Table("Agreement", [], [], [f"{TWO_NEEDED} ({document['coefficients']['raw']['reason']})"]),
+            given,
+        ]
     of_pairs = (pair["coefficients"][name] for pair in document["pairs"] for name in kappas)
     return [
         Table("Agreement", columns, overall),
@@ -143,7 +152,7 @@ def _agreement(document: Document) -> list[Table]:
             means,
             _why(document["mean_over_pairs"].values()),
         ),
-        Table("How often each label was given", ["label", "judgements"], labels),
+        given,
         *(_agreement_by(name, groups) for name, groups in document["by"].items()),
     ]
 
@@ -151,12 +160,18 @@ def _agreement(document: Document) -> list[Table]:
 def _agreement_by(name: str, groups: Mapping[str, Document]) -> Table:
     shown = ("raw", "contrast", "alpha_nominal", "alpha_ordinal", "gwet_ac1")
     rows = [
-        [value, str(found["n_items"])] + [coefficient(found["coefficients"][one]["value"]) for one in shown]
+        [_group(name, value), str(found["n_items"])]
+        + [coefficient(found["coefficients"][one]["value"]) for one in shown]
         for value, found in groups.items()
     ]
     figures = (found["coefficients"][one] for found in groups.values() for one in shown)
     columns = [name, "items", *(COEFFICIENTS[one] for one in shown)]
     return Table(f"Agreement by {name}", columns, rows, _why(figures))
+
+
+def _group(name: str, value: str) -> str:
+    """People count parts from 1, documents from 0."""
+    return str(int(value) + 1) if name == "part" and value.isdecimal() else value
 
 
 def _statistics(document: Document) -> list[Table]:
@@ -236,6 +251,8 @@ def as_markdown(kind: str, document: Document) -> str:
 
 
 def _markdown_table(table: Table) -> str:
+    if not table.columns:
+        return "\n\n".join([f"**{table.title}**", *table.notes])
     lines = [
         _markdown_row(table.columns),
         "|" + "|".join([" --- ", *(" ---: " for _ in table.columns[1:])]) + "|",
@@ -261,6 +278,8 @@ def as_latex(kind: str, document: Document) -> str:
 
 
 def _latex_table(table: Table) -> str:
+    if not table.columns:
+        return "\n".join(f"% {table.title}: {note}" for note in table.notes)
     body = [" & ".join(_latex(cell) for cell in row) + r" \\" for row in table.rows]
     return "\n".join(
         [

@@ -1,8 +1,9 @@
-"""The pages of this app: what a campaign's labels amount to."""
+"""The pages and the addresses for programs of this app: what labels amount to, submissions, releases."""
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from scoring.views import compute, reports
+from scoring import api
+from scoring.views import compute, releases, reports, submissions
 
 Urls = list[URLPattern | URLResolver]
 
@@ -18,6 +19,35 @@ report_urls: Urls = [
     re_path(rf"^reports/{KIND}\.(?P<format>md|tex|csv|json)$", reports.report_file, name="report_file"),
 ]
 
+RELEASE = r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,39})"
+
+# /campaigns/<slug>/
+board_urls: Urls = [
+    path("submissions/", submissions.submissions, name="submissions"),
+    path("submissions/settings/", submissions.submissions_settings, name="submissions_settings"),
+    path("submissions/again/", submissions.submissions_again, name="submissions_again"),
+    path("submissions/<int:pk>/", submissions.submission, name="submission"),
+    re_path(
+        r"^submissions/items\.(?P<format>csv|jsonl|xlsx|parquet)$",
+        submissions.submission_items,
+        name="submission_items",
+    ),
+    path("releases/", releases.releases, name="releases"),
+    re_path(rf"^releases/{RELEASE}/$", releases.release, name="release"),
+    re_path(rf"^releases/{RELEASE}/archive/$", releases.release_file, name="release_file"),
+]
+
 urlpatterns: Urls = [
     path("campaigns/<slug:slug>/", include(report_urls)),
+    path("campaigns/<slug:slug>/", include(board_urls)),
+]
+
+# /api/v1/campaigns/<slug>/
+api_urlpatterns: Urls = [
+    path("reports/<str:kind>/", api.report_of, name="api_report"),
+    path("submissions/", api.submissions, name="api_submissions"),
+    path("submissions/<int:pk>/", api.submission, name="api_submission"),
+    path("leaderboard/", api.board, name="api_board"),
+    path("releases/", api.releases, name="api_releases"),
+    re_path(rf"^releases/{RELEASE}/archive/$", api.release_archive, name="api_release_archive"),
 ]

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 from annotation.models import Assignment, Campaign, Context, FinalLabel, Item, Output, Round, System
 from annotation.protocol.base import get_protocol
 from annotation.protocol.labels import get_rule
+from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
-from annotation.services.labels import compute, rule_for, stale_labels
+from annotation.services.labels import compute, passed_over, rule_for, stale_labels
 from scoring.stats.agreement_input import ratings_from_long
 from scoring.stats.agreement_table import Ratings
 from scoring.stats.composition import LabelledTriples
 from scoring.stats.error_rates import UNDECIDED, Instances
 
 CHUNK = 5000
+OTHER_PATTERN = "other"  # of compounds that have a type and no known pattern
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Labels:
     rule_version: str | None
     label_version: int | None
     stale: int = 0
+    passed_over: int = 0  # items with answers that the rule has not seen, such as a restored one
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -43,6 +46,7 @@ class Labels:
             "version": self.rule_version,
             "label_version": self.label_version,
             "stale": self.stale,
+            "passed_over": self.passed_over,
         }
 
     @property
@@ -60,7 +64,9 @@ def labels_of(campaign: Campaign, source: str | None = None) -> Labels:
     """
     finalised = campaign.label_version > 0
     if source == "imported" and campaign.protocol == Campaign.Protocol.COMPOUND:
-        raise Refused("Compounds carry no labels of their own; imported verdicts count as experts' answers.")
+        raise Refused(
+            say("Compounds carry no labels of their own; imported verdicts count as experts' answers.")
+        )
     if source == "imported" or (
         source is None and not finalised and campaign.protocol == Campaign.Protocol.TRIPLE
     ):
@@ -68,7 +74,7 @@ def labels_of(campaign: Campaign, source: str | None = None) -> Labels:
     if finalised:
         return _final(campaign)
     if source == "final":
-        raise Refused("This campaign has no final labels yet; run finalize first.")
+        raise Refused(say("This campaign has no final labels yet; run finalize first."))
     return _computed(campaign)
 
 
@@ -91,6 +97,7 @@ def _final(campaign: Campaign) -> Labels:
         rows[0][3] if rows else get_rule(campaign.rule).version,
         campaign.label_version,
         stale_labels(campaign),
+        passed_over(campaign),
     )
 
 
@@ -124,14 +131,15 @@ def choose_run(campaign: Campaign, system: str | None = None, run: str | None = 
         .distinct()
     )
     if not pairs:
-        raise Refused("This campaign has no translations yet; import items first.")
+        raise Refused(say("This campaign has no translations yet; import items first."))
     found = [pair for pair in pairs if system in (None, pair[0]) and run in (None, pair[1])]
     if len(found) != 1:
         names = ", ".join(
             f"--system {name or '“”'}" + (f" --run {which}" if which else "") for name, which in pairs
         )
-        problem = "Several systems or runs fit; name one" if found else "There is no such system or run"
-        raise Refused(f"{problem}: {names}.")
+        if found:
+            raise Refused(say("Several systems or runs fit; name one: {names}.", names=names))
+        raise Refused(say("There is no such system or run; there are: {names}.", names=names))
     name, which = found[0]
     return SystemRun(System.objects.get(campaign=campaign, name=name), which)
 
@@ -142,18 +150,25 @@ def instances_of(chosen: SystemRun, labels: Labels) -> tuple[Instances, list[int
     Contexts of its compounds for which it has no output stand here undecided; withdrawn items do not.
     """
     outputs = Output.objects.filter(
-        system=chosen.system, run=chosen.run, batch__published_at__isnull=False, item__retired_at__isnull=True
-    )
-    item_of = dict(outputs.values_list("context", "item"))
-    withdrawn = Output.objects.filter(
-        system=chosen.system, run=chosen.run, item__retired_at__isnull=False
-    ).values("context")
-    contexts = list(
-        Context.objects.filter(unit__in=outputs.values("context__unit"), batch__published_at__isnull=False)
-        .exclude(pk__in=withdrawn)
+        system=chosen.system, run=chosen.run, batch__published_at__isnull=False
+    ).values_list("context", "item", "context__unit", "item__retired_at")
+    item_of, units, withdrawn = {}, set(), set()
+    for context, item, unit, retired_at in outputs:
+        if retired_at:
+            withdrawn.add(context)
+        else:
+            item_of[context] = item
+            units.add(unit)
+    # Put together here: as one query over rows that came in a moment ago it takes PostgreSQL for ever.
+    contexts = [
+        row
+        for row in Context.objects.filter(
+            unit__campaign=chosen.system.campaign_id, batch__published_at__isnull=False
+        )
         .order_by("unit__position", "pk")
-        .values_list("pk", "unit__key", "unit__type", "unit__pattern", "unit__words", "unit__atoms")
-    )
+        .values_list("pk", "unit__key", "unit__type", "unit__pattern", "unit__words", "unit__atoms", "unit")
+        if row[6] in units and row[0] not in withdrawn
+    ]
     items = [item_of.get(row[0], 0) for row in contexts]
     verdict = np.array([_verdict(labels.by_item.get(item)) for item in items], dtype=np.int8)
     return (
@@ -175,9 +190,9 @@ def _verdict(label: str | None) -> int:
 def _facets(contexts: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
     return {
         "type": _texts(row[2] or None for row in contexts),
-        "pattern": _texts(row[3] or None for row in contexts),
-        "words": _texts(str(row[4]) for row in contexts),
-        "atoms": _texts(str(len(row[5])) if row[5] else None for row in contexts),
+        "pattern": _texts(row[3] or (OTHER_PATTERN if row[2] else None) for row in contexts),
+        "words": _texts(row[4] for row in contexts),
+        "atoms": _texts(len(row[5]) or None for row in contexts),
         "type_and_words": _texts(f"{row[2]}:{row[4]}" if row[2] else None for row in contexts),
         "modifier": _texts(_atom(row[5], "MOD") for row in contexts),
         "determiner": _texts(_atom(row[5], "DET") for row in contexts),

@@ -4,6 +4,7 @@ A document holds its signature and the labels it rests on; nothing in it is roun
 """
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from annotation.models import Campaign, Round
 from annotation.protocol.compound import analyse
+from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
 from annotation.services.exports import names_of
 from scoring.services.gather import (
@@ -71,16 +73,23 @@ def error_rates_report(campaign: Campaign, options: Options) -> Document:
 def agreement_report(campaign: Campaign, options: Options) -> Document:
     """How far the experts' independent answers agree, pooled, by pair of people, by part and relation or type."""
     if options.round not in Round.Kind.values:
-        raise Refused(f"There is no round “{options.round}”; the rounds are {', '.join(Round.Kind.values)}.")
+        raise Refused(
+            say(
+                "There is no round “{round}”; the rounds are {rounds}.",
+                round=options.round,
+                rounds=", ".join(Round.Kind.values),
+            )
+        )
     names = names_of(campaign, real=options.real_names).by_user
     ratings, groups = ratings_of(campaign, names=names, round_kind=options.round, part=options.part)
     report = agreement(ratings, seed=options.seed, resamples=options.resamples)
     by = {
         name: {
             str(value): found.as_json()
-            for value, found in by_group(
-                ratings, values, seed=options.seed, resamples=options.resamples
-            ).items()
+            for value, found in sorted(
+                by_group(ratings, values, seed=options.seed, resamples=options.resamples).items(),
+                key=lambda group: _in_counting_order(str(group[0])),
+            )
         }
         for name, values in groups.items()
     }
@@ -91,6 +100,11 @@ def agreement_report(campaign: Campaign, options: Options) -> Document:
         "by": by,
         "after_resolution": {"value": None, "reason": "there was no resolution"},
     }
+
+
+def _in_counting_order(value: str) -> tuple[int, str]:
+    """Parts by their number, 2 before 10; names after them."""
+    return (int(value), "") if value.isdecimal() else (sys.maxsize, value)
 
 
 def statistics_report(campaign: Campaign, options: Options) -> Document:
@@ -147,7 +161,7 @@ def bleu_report(campaign: Campaign, options: Options) -> Document:
     chosen = choose_run(campaign, options.system, options.run)
     texts = translations_of(chosen)
     if not any(texts.references):
-        raise Refused("The items of this campaign have no references, so there is no BLEU.")
+        raise Refused(say("The items of this campaign have no references, so there is no BLEU."))
     keep = [kept and bool(reference) for kept, reference in zip(texts.keep, texts.references, strict=True)]
     result = corpus_bleu(texts.hypotheses, texts.references, keep=keep, names=texts.names)
     return {"campaign": campaign.slug, "system": chosen.system.name, "run": chosen.run, **result.as_json()}
@@ -157,7 +171,9 @@ def compound_check_report(campaign: Campaign, options: Options) -> Document:
     """What an automatic check finds, and how well it finds what the experts found. A diagnostic, no substitute."""
     _only(campaign, Campaign.Protocol.COMPOUND, "the compound check")
     if options.lexicon is None:
-        raise Refused("The compound check needs a lexicon of translations: name the file with --lexicon.")
+        raise Refused(
+            say("The compound check needs a lexicon of translations: name the file with --lexicon.")
+        )
     labels = labels_of(campaign, options.labels)
     chosen = choose_run(campaign, options.system, options.run)
     instances, items = instances_of(chosen, labels)
@@ -195,7 +211,13 @@ def _only_rows(instances: Instances, there: NDArray[np.bool_]) -> Instances:
 
 def _only(campaign: Campaign, protocol: str, what: str) -> None:
     if campaign.protocol != protocol:
-        raise Refused(f"There is no report of {what} for a campaign of {campaign.protocol}s.")
+        raise Refused(
+            say(
+                "There is no report of {what} for a campaign of {protocol}s.",
+                what=what,
+                protocol=campaign.protocol,
+            )
+        )
 
 
 REPORTS: Mapping[str, Callable[[Campaign, Options], Document]] = {

@@ -12,7 +12,7 @@ from annotation.models import Campaign
 from annotation.protocol.base import get_protocol
 from annotation.templatetags.seat import in_language
 from scoring import reports
-from scoring.views.words import GROUPS
+from scoring.views.words import GROUPS, SPLITS
 
 register = template.Library()
 
@@ -45,6 +45,29 @@ def coefficient_interval(bounds: Sequence[float] | None) -> str:
 def reason(sentence: str | None) -> str:
     """Why there is no value, in the language of the page where it is a known sentence."""
     return _(sentence) if sentence else ""
+
+
+@register.filter
+def split_word(split: str) -> str:
+    """A split in words."""
+    return str(SPLITS.get(split, split))
+
+
+@register.filter
+def group_word(group: str) -> str:
+    """A group of triples as a table's head: all is a word, the others are names."""
+    return _("all") if group == "all" else group
+
+
+@register.filter
+def spread(found: Any) -> str:
+    """A mean over runs and, where there are several, their standard deviation below it."""
+    mean, sd = (found["mean"], found["sd"]) if isinstance(found, Mapping) else (found.mean, found.sd)
+    if mean is None or sd is None:
+        return reports.percent(mean)
+    return format_html(
+        '{}<br><span class="small muted">± {}</span>', reports.percent(mean), reports.percent(sd)
+    )
 
 
 @register.filter

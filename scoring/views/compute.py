@@ -70,7 +70,7 @@ def compute_part(request: PersonRequest, member: Membership, index: int) -> Http
     arguments = {"part": part.pk}
     _ask_for(lambda: [jobs.request(campaign=campaign, kind=AGREEMENT, arguments=arguments, by=request.user)])
     messages.success(
-        request, _("The worker computes the agreement in part %(part)d again.") % {"part": index}
+        request, _("The worker computes the agreement in part %(part)d again.") % {"part": part.number}
     )
     return redirect("report", campaign.slug, AGREEMENT)
 

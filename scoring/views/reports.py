@@ -15,6 +15,7 @@ from annotation.models import Campaign, FinalLabel, Item, Membership
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.services.errors import Refused
 from annotation.services.jobs import worker_health
+from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 from scoring.records import as_csv
@@ -63,7 +64,7 @@ def report(request: PersonRequest, member: Membership, kind: str) -> HttpRespons
     try:
         document = measure(member.campaign, kind, choice.options)
     except Refused as refusal:
-        context["refusal"] = refusal.message
+        context["refusal"] = translated(refusal.message)
     else:
         context |= {"document": document, "figures": _EXTRAS.get(kind, _nothing)(document)}
     return campaign_page(request, member, "scoring/report.html", context, tab="reports")

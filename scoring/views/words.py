@@ -122,6 +122,14 @@ GROUPS: dict[str, Text] = {
     "group": _("Group"),
 }
 
+SPLITS: dict[str, Text] = {
+    "test": _("test"),
+    "dev": _("dev"),
+    "train": _("train"),
+    "all": _("all items"),
+    "other": _("other"),
+}
+
 # Sentences that come with a figure that has no value, as the statistics word them.
 REASONS = (
     gettext_noop("no items"),
@@ -142,6 +150,7 @@ REASONS = (
     gettext_noop("no instance is judged"),
     gettext_noop("no triple here has a label"),
     gettext_noop("no triples"),
+    gettext_noop("no triple here has a label and a score from every expert"),
     gettext_noop("no row with a reference to score against"),
     gettext_noop("needs words, and labelled triples of both kinds"),
 )

@@ -236,6 +236,14 @@ def test_it_writes_plain_rows_for_programs_in_full_precision(documents: dict[str
     assert pairs[0]["value"] == first["coefficients"][pairs[0]["coefficient"]]["value"]
 
 
+def test_it_counts_parts_from_one_for_people_and_from_zero_for_programs(documents: dict[str, Any]) -> None:
+    document = documents["agreement"]
+    (by_part,) = [table for table in tables("agreement", document) if table.title == "Agreement by part"]
+
+    assert [row[0] for row in by_part.rows] == ["1", "2"]
+    assert list(document["by"]["part"]) == ["0", "1"]
+
+
 def test_it_writes_columns_of_equal_number_in_markdown(documents: dict[str, Any]) -> None:
     for kind, document in documents.items():
         for block in as_markdown(kind, document).split("\n\n"):
@@ -269,7 +277,7 @@ def unescaped(body: str) -> Iterator[str]:
 def test_it_says_why_a_figure_is_missing(tmp_path: Path) -> None:
     empty = new_campaign()
     document = report(empty, "agreement", Options())
-    assert "| Raw agreement | – | – | 0 | " in as_markdown("agreement", document)
+    assert "Raw agreement" not in as_markdown("agreement", document)
     reason = document["coefficients"]["raw"]["reason"]
     for write in (as_markdown, as_latex, as_csv, as_jsonl):
         assert reason in write("agreement", document)
@@ -298,3 +306,26 @@ def test_it_prints_what_the_document_holds(tmp_path: Path) -> None:
     assert run_json("report", campaign.slug, "--kind", "statistics") == json.loads(
         (tmp_path / "report.json").read_text()
     )
+
+
+def test_it_says_plainly_that_one_person_cannot_agree(tmp_path: Path) -> None:
+    campaign = new_campaign("compound")
+    load_rows(campaign, compounds(1), tmp_path)
+    assign_parts(campaign, experts=["ada"], design="single", seed=1)
+    answer_everything(campaign, "1")
+    document = report(campaign, "agreement", Options())
+    assert document["coefficients"]["raw"]["value"] is None
+    text = as_markdown("agreement", document)
+    assert "Agreement needs two people who judged the same items" in text
+    assert "–" not in text
+    assert [table.title for table in tables("agreement", document)] == [
+        "Agreement",
+        "How often each label was given",
+    ]
+    assert "% Agreement: Agreement needs two people" in as_latex("agreement", document)
+
+
+def test_plain_rows_name_the_method_of_each_interval(documents: dict[str, Any]) -> None:
+    for kind in ("error-rates", "agreement"):
+        rows = records(kind, documents[kind])
+        assert all(row["ci95_method"] for row in rows if row["ci95_low"] is not None)

@@ -357,3 +357,42 @@ def test_it_reads_a_large_campaign_in_as_many_queries_as_a_small_one(kind: str, 
             report(campaign, kind, Options(resamples=100))
         counts.append(len(found))
     assert counts[0] == counts[1]
+
+
+def test_it_shows_compounds_of_no_known_pattern_as_other(tmp_path: Path) -> None:
+    campaign = new_campaign("compound", k=1)
+    known = [
+        {**row, "compound": "the small dog", "source": f"the small dog {row['context_no']} ."}
+        for row in compounds(1)
+    ]
+    unknown = [{**row, "item_id": f"u{row['item_id']}"} for row in compounds(2)]
+    load_rows(campaign, [*known, *unknown], tmp_path)
+    assign_parts(campaign, experts=["ada"], design="single", seed=1)
+    answer_everything(campaign, "1")
+    by = report(campaign, "error-rates", Options())["by"]
+    assert {name: rates["instance"]["n"] for name, rates in by["pattern"].items()} == {
+        "NP:DET+ADJ+N": 5,
+        "other": 10,
+    }
+    assert sum(rates["instance"]["n"] for rates in by["pattern"].values()) == 15
+    assert list(by["words"]) == ["3", "4"]
+
+
+def test_its_signature_names_the_methods_that_gave_the_intervals(tmp_path: Path) -> None:
+    campaign = twenty(tmp_path)
+    document = report(campaign, "error-rates", Options())
+    rows = [document, *(row for rows in document["by"].values() for row in rows.values())]
+    used = {row["instance"]["ci95_method"] for row in rows}
+    named = document["signature"].partition("|instance:")[2].partition("|")[0]
+    assert len(used) > 1
+    assert set(named.split("+")) == used
+    units = {row[rate]["ci95_method"] for row in rows for rate in ("aggregate", "all_contexts_wrong")}
+    assert set(document["signature"].partition("|units:")[2].partition("|")[0].split("+")) == units
+
+
+def test_it_says_that_labels_are_missing_where_there_are_triples(tmp_path: Path) -> None:
+    campaign = new_campaign()
+    load_rows(campaign, triples(3), tmp_path)
+    for kind in ("statistics", "human"):
+        row = report(campaign, kind, Options())["rows"][0]
+        assert (row["n"], row["reason"]) == (0, "no triple here has a label")

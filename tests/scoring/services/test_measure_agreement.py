@@ -189,3 +189,11 @@ def test_it_refuses_a_round_that_does_not_exist(tmp_path: Path) -> None:
     assert run_json("report", campaign.slug, "--kind", "agreement", "--round", "dry_run")["n_items"] == 0
     with pytest.raises(Refused, match="There is no round “third”"):
         report(campaign, "agreement", Options(round="third"))
+
+
+def test_parts_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    campaign = new_campaign()
+    load_rows(campaign, triples(24), tmp_path)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1, parts=12)
+    answer_everything(campaign, "1")
+    assert list(agreement(campaign, resamples=100)["by"]["part"]) == [str(index) for index in range(12)]

@@ -95,8 +95,12 @@ def test_it_shows_error_rates_with_intervals_and_tables(mei: User, tmp_path: Pat
 
     page = text_of(response)
     # cases/expected_values.json, c39: instance 0.35, aggregate 0.75; NP 0.2 / 1.0, PP 0 / 0, VP 1.0 / 1.0
-    assert re.search(r"Aggregate error rate 75\.00 % 95 % interval: [\d.]+ – [\d.]+ 3 of 4 compounds", page)
-    assert re.search(r"Instance error rate 35\.00 % .* 7 of 20 contexts are wrong", page)
+    assert re.search(
+        r"Aggregate error rate 75\.00 % 95 % interval: [\d.]+ – [\d.]+ Compounds with at least one wrong "
+        r"context: 3 of 4",
+        page,
+    )
+    assert re.search(r"Instance error rate 35\.00 % .* Wrong contexts: 7 of 20", page)
     assert re.search(r"NP 10 2 20\.00 [\d. –]+ 2 2 100\.00", page)
     assert re.search(r"PP 5 0 0\.00 [\d. –]+ 1 0 0\.00", page)
     assert "Labels: final, by the rule “majority” (version 1), labels version 1." in page
@@ -191,7 +195,7 @@ def test_it_shows_the_agreement_of_the_last_job(mei: User, tmp_path: Path) -> No
     compute_agreement(campaign)
     page = text_of(client.get(f"{REPORTS}agreement/"))
 
-    assert "12 items, 24 judgements, 4 experts" in page
+    assert "Items: 12; judgements: 24; experts: 4" in page
     assert re.search(r"Raw agreement 0\.5000 [\d. –]+ 12 the share of equal answers", page)
     assert re.search(r"Cohen's κ – – 12 not all common items were judged by the same two people", page)
     assert re.search(r"A1 – A3 0 – no common items", page)
@@ -247,8 +251,8 @@ def test_it_names_the_part_that_failed_and_runs_only_that_one_again(mei: User, t
 
     assert "partial: 1 failed" in page
     assert "3 of 4 parts computed" in page
-    assert re.search(r"Part 2 ✗ failed This failed unexpectedly \(ValueError\)", page)
-    assert re.search(r"Part 1 ✓ computed 3 1\.0000 .*only one category was used", page)
+    assert re.search(r"Part 3 ✗ failed This failed unexpectedly \(ValueError\)", page)
+    assert re.search(r"Part 2 ✓ computed 3 1\.0000 .*only one category was used", page)
     before = set(campaign.jobs.values_list("pk", flat=True))
     client.post(f"{REPORTS}agreement/parts/2/compute/")
     (asked,) = campaign.jobs.exclude(pk__in=before)

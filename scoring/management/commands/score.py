@@ -1,0 +1,126 @@
+"""Score a system's predictions or translations."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.formats.errors import FormatError, RowIssue
+from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign
+from annotation.models import Campaign
+from annotation.services.errors import Refused
+from scoring.models import Release
+from scoring.reports import as_markdown
+from scoring.services.boards import over_runs
+from scoring.services.scores import SPLITS, Wish
+from scoring.services.submissions import Submitted, submit
+from scoring.services.targets import SubmissionError
+
+TUNE = "tune"
+
+
+class Command(AssayCommand):
+    """`score SLUG PREDICTIONS --system NAME`"""
+
+    help = "Score what a system says: predictions about triples, or translations of compounds' contexts. Stores both."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        parser.add_argument("predictions")
+        parser.add_argument("--system", required=True)
+        parser.add_argument("--run", default="")
+        parser.add_argument("--split", default="test", choices=SPLITS)
+        parser.add_argument("--threshold", default="0.5", help="a number, or tune: dev's highest F1")
+        parser.add_argument("--by-position", action="store_true", help="row i is the item at position i")
+        parser.add_argument("--column", help="the column that holds the predictions or translations")
+        parser.add_argument("--labels", default="", choices=["imported", "final"])
+        parser.add_argument(
+            "--release", help="score against this release instead of the campaign as it stands"
+        )
+        parser.add_argument("--lexicon", help="for translations: also run the automatic check")
+
+    def run(self, **options: Any) -> Outcome:
+        campaign = get_campaign(options["slug"])
+        path = Path(options["predictions"])
+        wish = _wish(campaign, options)
+        try:
+            submitted = submit(campaign, path, name=path.name, wish=wish, by=None)
+        except SubmissionError as error:
+            return _refused(error)
+        runs = over_runs(submitted.submission)
+        document = submitted.document | {
+            "submission": submitted.submission.pk,
+            "file": path.name,
+            "unknown_columns": list(submitted.unknown_columns),
+            "runs": runs,
+            "warnings": [*submitted.document["warnings"], *map(str, submitted.warnings)],
+        }
+        return Outcome(document, _summary(document, submitted))
+
+
+def _wish(campaign: Campaign, options: dict[str, Any]) -> Wish:
+    return Wish(
+        system=options["system"],
+        run=options["run"],
+        split=options["split"],
+        threshold=_threshold(options["threshold"]),
+        column=options["column"],
+        by_position=options["by_position"],
+        labels=options["labels"],
+        release=_release(campaign, options["release"]),
+        lexicon=_bytes_of(options["lexicon"]),
+    )
+
+
+def _threshold(text: str) -> float | None:
+    if text == TUNE:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise Usage(f"--threshold takes a number or {TUNE}, not “{text}”.") from None
+
+
+def _release(campaign: Campaign, name: str | None) -> Release | None:
+    if name is None:
+        return None
+    found = Release.objects.filter(campaign=campaign, name=name).first()
+    if found is None:
+        known = ", ".join(campaign.releases.values_list("name", flat=True)) or "none yet"
+        raise Refused(f"There is no release “{name}” of this campaign; there are: {known}.")
+    return found
+
+
+def _bytes_of(name: str | None) -> bytes | None:
+    if name is None:
+        return None
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise FormatError(f"The file “{name}” cannot be opened: {error.strerror}.") from None
+
+
+def _refused(error: SubmissionError, limit: int = 50) -> Outcome:
+    shown = [f"error: {issue}" for issue in error.issues[:limit]]
+    more = [f"… and {len(error.issues) - limit} more (see --json)"] if len(error.issues) > limit else []
+    return Outcome(
+        {"errors": [_issue(issue) for issue in error.issues]}, "\n".join([*shown, *more]), ok=False
+    )
+
+
+def _issue(issue: RowIssue) -> dict[str, Any]:
+    return {"line": issue.line, "column": issue.column, "message": issue.message}
+
+
+def _summary(document: dict[str, Any], submitted: Submitted) -> str:
+    name = " / ".join(part for part in (document["system"], document["run"]) if part)
+    lines = [f"{name}: submission {document['submission']}{' (sent before)' if submitted.repeated else ''}."]
+    if "bleu" in document:
+        lines += [
+            f"{metric}: {document[metric]['score']:.2f} (n = {document['n']})" for metric in ("bleu", "chrf")
+        ]
+    else:
+        lines.append(as_markdown("score", document))
+    lines += [f"warning: {warning}" for warning in document["warnings"]]
+    return "\n".join(lines)

@@ -1,0 +1,225 @@
+"""The board as a page: who sees it, sending a file, and what a submitter never finds on it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http.response import HttpResponseBase
+
+from annotation.models import AuditEntry, Campaign, Job, Membership, User
+from annotation.services.people import add_member
+from scoring.models import Board, Submission
+from scoring.services.boards import set_board
+from tests.factories import make_user
+from tests.material import as_csv, compounds, load_rows, new_campaign, triples
+from tests.pages import body_of, client_of, text_of
+
+pytestmark = pytest.mark.django_db
+
+BOARD = "/campaigns/main/submissions/"
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Campaign:
+    """Fifty triples with imported labels; forty of them are test. Mei manages, Vera looks on, Ada judges."""
+    made = new_campaign()
+    rows = triples(50, **{"class": "adv"})
+    for place, row in enumerate(rows):
+        row |= {"split": "test" if place < 40 else "dev", "label": str(place % 2)}
+    load_rows(made, rows, tmp_path)
+    for name, role in (("mei", "manager"), ("vera", "viewer"), ("ada", "expert")):
+        add_member(made, make_user(name), Membership.Role(role))
+    make_user("otto")
+    return made
+
+
+def person(name: str) -> User:
+    return User.objects.get(username=name)
+
+
+def open_to(campaign: Campaign, audience: str, quota: int = 5) -> None:
+    set_board(campaign, audience=audience, quota=quota, by=None)
+
+
+def send(name: str, scores: list[object] | None = None, **fields: Any) -> HttpResponseBase:
+    values = [place % 2 for place in range(50)] if scores is None else scores
+    rows = [{"triple_id": f"t{place}", "prediction": value} for place, value in enumerate(values, start=1)]
+    form = {"system": "GPT3", "split": "test", "threshold": "0.5", **fields}
+    form["file"] = SimpleUploadedFile("answers.csv", as_csv(rows).encode())
+    return client_of(person(name)).post(BOARD, form)
+
+
+# Who sees it
+
+
+@pytest.mark.parametrize(
+    ("audience", "seen_by", "sent_by"),
+    [
+        ("closed", {"mei", "vera"}, {"mei"}),
+        ("members", {"mei", "vera"}, {"mei", "vera"}),
+        ("accounts", {"mei", "vera", "otto"}, {"mei", "vera", "otto"}),
+    ],
+)
+def test_it_is_there_for_whom_a_manager_lets_in(
+    audience: str, seen_by: set[str], sent_by: set[str], campaign: Campaign
+) -> None:
+    open_to(campaign, audience)
+    everybody = ("mei", "vera", "ada", "otto")
+
+    pages = {name: client_of(person(name)).get(BOARD).status_code for name in everybody}
+    items = {name: client_of(person(name)).get(f"{BOARD}items.csv").status_code for name in everybody}
+    sent = {name: send(name, run=name).status_code for name in everybody}
+
+    assert {name for name, status in pages.items() if status == 200} == seen_by
+    assert {name for name, status in items.items() if status == 200} == seen_by
+    assert {name for name, status in sent.items() if status == 302} == sent_by
+    assert {*pages.values(), *items.values()} <= {200, 404}
+    assert {status for name, status in sent.items() if name not in sent_by} <= {404}
+    assert set(Submission.objects.values_list("created_by__username", flat=True)) == sent_by
+
+
+def test_an_expert_never_finds_it(campaign: Campaign) -> None:
+    open_to(campaign, "accounts")
+    send("mei")
+    pk = Submission.objects.get().pk
+
+    for address in (BOARD, f"{BOARD}{pk}/", f"{BOARD}items.jsonl", "/campaigns/main/releases/"):
+        assert client_of(person("ada")).get(address).status_code == 404
+
+
+def test_one_sees_ones_own_submissions_and_a_manager_all(campaign: Campaign) -> None:
+    open_to(campaign, "accounts")
+    send("otto", system="secret model")
+    pk = Submission.objects.get().pk
+
+    assert client_of(person("otto")).get(f"{BOARD}{pk}/").status_code == 200
+    assert client_of(person("mei")).get(f"{BOARD}{pk}/").status_code == 200
+    assert client_of(person("vera")).get(f"{BOARD}{pk}/").status_code == 404
+    assert "otto" in text_of(client_of(person("mei")).get(BOARD))
+    assert "otto" not in text_of(client_of(person("vera")).get(BOARD))
+
+
+# Sending
+
+
+def test_it_scores_and_stores_a_file(campaign: Campaign) -> None:
+    answer = send("mei")
+
+    submission = Submission.objects.get()
+    assert answer.headers["Location"] == f"{BOARD}{submission.pk}/"
+    page = text_of(client_of(person("mei")).get(answer.headers["Location"]))
+    for words in ("GPT3", "answers.csv", "Precision", "Signature:", "100.00"):
+        assert words in page
+    board = text_of(client_of(person("mei")).get(BOARD))
+    assert re.search(r"GPT3 .*1 100\.00 100\.00", board)
+
+
+def test_it_names_the_rows_that_do_not_fit(campaign: Campaign) -> None:
+    answer = send("mei", scores=[*range(49), "high", 1])
+
+    page = text_of(answer)
+    assert answer.status_code == 400
+    assert "“high” is no number" in page
+    assert not Submission.objects.exists()
+
+    page = text_of(send("mei", scores=[1] * 51))
+    assert "There is no item “t51” here." in page
+    assert not Submission.objects.exists()
+
+
+def test_it_says_what_the_form_lacks(campaign: Campaign) -> None:
+    answer = client_of(person("mei")).post(BOARD, {"system": "s"})
+
+    assert answer.status_code == 400
+    assert "This field is required." in text_of(answer)
+
+
+def test_a_submitter_chooses_no_split_that_mixes_test_in(campaign: Campaign) -> None:
+    open_to(campaign, "accounts")
+
+    assert send("otto", split="all").status_code == 400
+    assert client_of(person("otto")).get(f"{BOARD}?split=all").status_code == 404
+    assert send("mei", split="all").status_code == 302
+
+
+def test_it_keeps_the_quota_and_says_so(campaign: Campaign) -> None:
+    open_to(campaign, "accounts", quota=1)
+    assert send("otto").status_code == 302
+    assert "1 of 1 submissions against test are used" in text_of(client_of(person("otto")).get(BOARD))
+
+    answer = send("otto", run="2")
+
+    assert answer.status_code == 400
+    assert "You have used all 1 submissions against test." in text_of(answer)
+    assert send("otto", run="2", split="dev").status_code == 302
+
+
+def test_a_submitter_finds_nothing_that_tells_a_label(campaign: Campaign) -> None:
+    open_to(campaign, "accounts")
+    send("mei", system="of the manager", scores=[1 - place % 2 for place in range(50)])
+    send("otto", scores=[place % 2 if place % 9 else 1 for place in range(50)])
+    pk = Submission.objects.get(created_by=person("otto")).pk
+
+    for address in (BOARD, f"{BOARD}{pk}/"):
+        words = text_of(client_of(person("otto")).get(address))
+        for word in ("Precision", "Recall", "Signature", "labelled", "imported"):
+            assert word not in words, (address, word)
+    page = text_of(client_of(person("otto")).get(f"{BOARD}{pk}/"))
+    assert "fewer than 20 items there: xWant" in page
+    found = b"".join(client_of(person("otto")).get(f"{BOARD}items.csv"))
+    assert found.decode("utf-8-sig").splitlines()[0] == "triple_id,head,relation,tail,class,split"
+
+
+def test_it_takes_translations(tmp_path: Path) -> None:
+    made = new_campaign("compound", slug="main")
+    items = compounds(1)
+    load_rows(made, items, tmp_path, system="base")
+    add_member(made, make_user("mei"), Membership.Role.MANAGER)
+    rows = [{"item_id": row["item_id"], "translation": row["reference"]} for row in items]
+    client = client_of(person("mei"))
+
+    answer = client.post(
+        BOARD, {"system": "copy", "file": SimpleUploadedFile("t.csv", as_csv(rows).encode())}, follow=True
+    )
+
+    page = text_of(answer)
+    assert re.search(r"BLEU 5 0 100\.00", page)
+    assert "copy" in text_of(client.get(BOARD))
+
+
+# What managers set
+
+
+def test_a_manager_says_who_may_submit(campaign: Campaign) -> None:
+    client = client_of(person("mei"))
+
+    answer = client.post(f"{BOARD}settings/", {"audience": "accounts", "quota": "3"}, follow=True)
+
+    assert "It is written down who may submit." in text_of(answer)
+    board = Board.objects.get(campaign=campaign)
+    assert (board.audience, board.quota) == ("accounts", 3)
+    assert AuditEntry.objects.filter(campaign=campaign, actor=person("mei"), detail__quota=3).exists()
+    assert client.post(f"{BOARD}settings/", {"audience": "nobody", "quota": "3"}).status_code == 409
+    assert client_of(person("vera")).post(f"{BOARD}settings/").status_code == 404
+
+
+def test_a_manager_has_everything_measured_again(campaign: Campaign) -> None:
+    answer = client_of(person("mei")).post(f"{BOARD}again/", follow=True)
+
+    assert "measures all submissions again" in text_of(answer)
+    assert Job.objects.get(campaign=campaign).kind == "score"
+
+
+def test_the_reports_lead_there(campaign: Campaign) -> None:
+    body = body_of(client_of(person("vera")).get("/campaigns/main/reports/"))
+
+    assert f'href="{BOARD}"' in body
+    assert 'href="/campaigns/main/releases/"' in body
+
+
+def test_looking_writes_nothing(campaign: Campaign) -> None:
+    client_of(person("vera")).get(BOARD)
+
+    assert not Board.objects.exists()
