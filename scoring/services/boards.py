@@ -163,6 +163,44 @@ def _line(runs: Sequence[Submission], *, viewer: User | None, manages: bool) -> 
     )
 
 
+def board_document(lines: Sequence[BoardLine], *, split: str, release: Release | None) -> dict[str, Any]:
+    """The board as a document: every system with its figures, and the same figures as plain rows."""
+    systems = [
+        {
+            "system": line.system,
+            "runs": [run.run for run in line.runs],
+            "mine": line.mine,
+            "tuned": line.tuned,
+            "stale": line.stale,
+            "figures": {
+                group: {
+                    name: {"mean": found.mean, "sd": found.sd, "n": found.n}
+                    for name, found in measures.items()
+                }
+                for group, measures in line.figures.items()
+            },
+        }
+        for line in lines
+    ]
+    rows = [
+        {"system": line.system, "group": group, "measure": name}
+        | {"mean": found.mean, "sd": found.sd, "runs": found.n}
+        for line in lines
+        for group, measures in line.figures.items()
+        for name, found in measures.items()
+    ]
+    where = release.sha256[:12] if release else "none"
+    versions = sorted({str(label_version(run.evaluation.result)) for line in lines for run in line.runs})
+    return {
+        "split": split,
+        "release": release.name if release else None,
+        "systems": systems,
+        "rows": rows,
+        "signature": f"leaderboard|ver:1|split:{split}|release:{where}|labels:{'+'.join(versions) or 'none'}"
+        f"|systems:{len(lines)}|runs:latest|sd:n-1",
+    }
+
+
 def set_board(campaign: Campaign, *, audience: str, quota: int, by: User | None) -> Board:
     """Who may submit and how often; written down."""
     with transaction.atomic():

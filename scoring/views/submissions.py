@@ -23,12 +23,22 @@ from annotation.views.refusals import plain_refusals
 from scoring.forms import BoardForm, SubmissionForm
 from scoring.models import Board, Release, Submission
 from scoring.permissions import Submitter, submitters_only
-from scoring.services.boards import BOARD_GROUPS, document_for, leaderboard, over_runs, set_board
+from scoring.services.boards import (
+    BOARD_GROUPS,
+    board_document,
+    document_for,
+    leaderboard,
+    over_runs,
+    set_board,
+)
 from scoring.services.open_items import open_items
 from scoring.services.scores import SPLITS
 from scoring.services.submissions import KIND, Submitted, submit, used
 from scoring.services.targets import SubmissionError
+from scoring.views.reports import FILES, as_text
 
+BOARD = "leaderboard"
+FORMATS = (("md", "Markdown"), ("tex", "LaTeX"), ("csv", "CSV"), ("json", "JSON"))
 SHOWN = 100  # submissions in a list
 SHOWN_ISSUES = 50
 
@@ -95,6 +105,7 @@ def _page(
         "more_issues": max(len(issues) - SHOWN_ISSUES, 0),
         "lines": lines,
         "groups": BOARD_GROUPS,
+        "formats": FORMATS,
         "stale": any(line.stale for line in lines),
         "split": split,
         "splits": SPLITS if submitter.manages else SPLITS[:2],
@@ -138,6 +149,21 @@ def _split(request: PersonRequest, submitter: Submitter) -> str:
     if split not in (SPLITS if submitter.manages else SPLITS[:2]):
         raise Http404
     return split
+
+
+@require_safe
+@submitters_only
+def board_file(request: PersonRequest, submitter: Submitter, format: str) -> HttpResponse:  # noqa: A002
+    """The board as a table for a paper or a program; figures as this reader may see them."""
+    campaign = submitter.campaign
+    release, split = _release(request, campaign), _split(request, submitter)
+    lines = leaderboard(
+        campaign, split=split, release=release, viewer=submitter.user, manages=submitter.manages
+    )
+    document = board_document(lines, split=split, release=release)
+    response = HttpResponse(as_text(BOARD, document, format), content_type=f"{FILES[format]}; charset=utf-8")
+    response.headers["Content-Disposition"] = content_disposition(f"{campaign.slug}-{BOARD}.{format}")
+    return response
 
 
 @require_safe

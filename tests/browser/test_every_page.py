@@ -21,7 +21,7 @@ from tests.test_permissions import ANONYMOUS, EXPERT, MANAGER, ROUTES, Route, ne
 pytestmark = pytest.mark.browser
 
 # These answer with something else than a page of the site.
-FILES = {"healthz", "export", "report_file", "job_state", "submission_items", "release_file"}
+FILES = {"healthz", "export", "report_file", "job_state", "submission_items", "board_file", "release_file"}
 COLOURS_ONLY = {"runOnly": ["color-contrast"]}
 NARROW: ViewportSize = {"width": 320, "height": 640}
 ZOOMED: ViewportSize = {"width": 683, "height": 384}  # 1366 × 768 at 200 %

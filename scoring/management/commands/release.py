@@ -80,7 +80,7 @@ def _summary(release: Release, output: str | None) -> str:
     if manifest["leakage"]:
         found = manifest["leakage"]
         lines.append(
-            f"Leakage: {found['triples_on_both_sides']} triples on both sides, "
-            f"{found['test_units_with_head_in_dev']} test items whose head is in dev."
+            f"Leakage: triples on both sides: {found['triples_on_both_sides']}; test items whose head is in dev: "
+            f"{found['test_units_with_head_in_dev']}."
         )
     return "\n".join([*lines, *([f"Written to {output}."] if output else [])])

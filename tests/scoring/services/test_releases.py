@@ -58,6 +58,8 @@ def files_of(release: Release) -> dict[str, bytes]:
     with zipfile.ZipFile(archive_of(release)) as archive:
         root = f"{release.campaign.slug}/"
         assert all(name.startswith(root) for name in archive.namelist())
+        assert archive.namelist() == sorted(archive.namelist())
+        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         return {name.removeprefix(root): archive.read(name) for name in archive.namelist()}
 
 

@@ -1,5 +1,8 @@
 """The board as a page: who sees it, sending a file, and what a submitter never finds on it."""
 
+import csv
+import io
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -187,6 +190,33 @@ def test_it_takes_translations(tmp_path: Path) -> None:
     page = text_of(answer)
     assert re.search(r"BLEU 5 0 100\.00", page)
     assert "copy" in text_of(client.get(BOARD))
+
+
+def test_the_board_can_be_taken_along(campaign: Campaign) -> None:
+    open_to(campaign, "accounts")
+    send("otto", system="s_1", run="1", scores=[place % 2 if place % 9 else 1 for place in range(50)])
+    send("otto", system="s_1", run="2", scores=[place % 2 if place % 7 else 1 for place in range(50)])
+    files = {
+        form: body_of(client_of(person("otto")).get(f"{BOARD}board.{form}"))
+        for form in ("md", "tex", "csv", "json")
+    }
+
+    whole = json.loads(files["json"])
+    found = whole["systems"][0]["figures"]["all"]["auc"]
+    shown = f"{found['mean']:.2f} ± {found['sd']:.2f}"
+    assert (found["n"], whole["systems"][0]["runs"]) == (2, ["1", "2"])
+    assert f"| s_1 | 2 | {shown} |" in files["md"]
+    assert rf"s\_1 & 2 & {shown.replace('±', '$' + chr(92) + 'pm$')} &" in files["tex"]
+    rows = list(csv.DictReader(io.StringIO(files["csv"].removeprefix("\ufeff"))))
+    assert (rows[0]["system"], rows[0]["group"], rows[0]["measure"], rows[0]["runs"]) == (
+        "s_1",
+        "all",
+        "auc",
+        "2",
+    )
+    assert float(rows[0]["mean"]) == found["mean"]
+    assert client_of(person("ada")).get(f"{BOARD}board.csv").status_code == 404
+    assert "Leaderboard, dev" in body_of(client_of(person("otto")).get(f"{BOARD}board.md?split=dev"))
 
 
 # What managers set
