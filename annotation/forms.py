@@ -14,6 +14,7 @@ from annotation.models import Campaign, Membership, User
 from annotation.services.access import TOKEN_NAME_LENGTH
 from annotation.services.campaigns import MAX_EXPERTS, SLUG, TITLE_LENGTH
 from annotation.services.items import REASON_LENGTH
+from annotation.services.people import SEPARATORS
 from annotation.services.uploads import LIMIT
 
 # Accounts
@@ -342,7 +343,8 @@ class AssignForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
         chosen = [self.by_pk[pk].user.username for pk in data.get("members", ())]
-        typed = [name.strip() for name in re.split(r"[\n\r,;，；、]+", data.get("names", "")) if name.strip()]
+        names = re.split(rf"[\n\r{SEPARATORS}]+", data.get("names", ""))
+        typed = [name.strip() for name in names if name.strip()]
         if not chosen and not typed:
             raise forms.ValidationError(_("Say who judges: choose experts, or type their names."))
         data["experts"] = chosen + typed

@@ -217,7 +217,8 @@ ROUTES = {
     "api_items": api({MANAGER, VIEWER}, get=200),
     "api_labels": api({MANAGER, VIEWER}, get=200),
     "api_annotations": api({MANAGER, VIEWER}, get=200),
-    "api_report": api({MANAGER, VIEWER}, get=200, with_=lambda cast: {"kind": "agreement"}),
+    "api_report": api({MANAGER, VIEWER}, get=200, post=404, with_=lambda cast: {"kind": "agreement"}),
+    "api_plan": api({MANAGER, VIEWER}, get=400),  # without a goal
     "api_schema": api(PUBLIC, get=200),
     # managers and viewers
     "campaign_create": Route({OUTSIDER, MANAGER}, get=200, post=400),  # Otto manages a campaign of his own
@@ -259,12 +260,16 @@ ROUTES = {
     "report_file": Route(
         {MANAGER, VIEWER}, get=200, with_=lambda cast: {"kind": "statistics", "format": "md"}
     ),
+    "plan": Route({MANAGER, VIEWER}, get=200),
+    # the cast's campaign is of triples: a check of compounds is not there, whoever asks
+    "check": Route({MANAGER, VIEWER}, get=404, post=404, with_=lambda cast: {"kind": "compound-check"}),
     # submissions and releases; viewers and strangers submit only where a manager opened the board
     "submissions": Route({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}),
     "submissions_settings": Route({MANAGER}, post=409),
     "submissions_again": Route({MANAGER}, post=302),
     "submission": Route({MANAGER}, get=200, with_=a_submission),  # Mei's own
     "submission_items": Route({MANAGER, VIEWER}, get=200, with_=lambda cast: {"format": "csv"}),
+    "board_file": Route({MANAGER, VIEWER}, get=200, with_=lambda cast: {"format": "tex"}),
     "releases": Route({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}),
     "release": Route({MANAGER, VIEWER}, get=200, with_=a_release),
     "release_file": Route({MANAGER, VIEWER}, get=200, with_=a_release),

@@ -55,7 +55,11 @@ def _records(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any] | RowIs
 def _parse(line: str) -> dict[str, Any]:
     try:
         found = json.loads(
-            line, object_pairs_hook=_unique, parse_int=str, parse_float=_number, parse_constant=_refuse_constant
+            line,
+            object_pairs_hook=_unique,
+            parse_int=str,
+            parse_float=_number,
+            parse_constant=_refuse_constant,
         )
     except json.JSONDecodeError as error:
         reason = f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}"

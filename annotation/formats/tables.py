@@ -19,6 +19,15 @@ _JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
 _TAB_EXTENSIONS = (".tsv", ".tab")
 _WORKBOOK_EXTENSIONS = (".xlsx", ".xlsm", ".xls")
 _PARQUET_MARK = b"PAR1"
+# How the files begin that are sent instead of a table, in lower case.
+_OTHER_KINDS = (
+    (say("a PDF"), (b"%pdf-",)),
+    (say("an image"), (b"\x89png", b"\xff\xd8\xff", b"gif87a", b"gif89a", b"ii*\0", b"mm\0*")),
+    (say("a packed archive"), (b"\x1f\x8b", b"7z\xbc\xaf", b"rar!\x1a", b"\xfd7zxz")),
+    (say("a web page"), (b"<!doctype html", b"<html")),
+    (say("a text document"), (b"{\\rtf",)),
+)
+_LONGEST_MARK = 16
 FIRST_ROWS = 5
 
 
@@ -71,10 +80,7 @@ def _read(data: bytes, name: str) -> Table:
                 extension=extension,
             )
         )
-    if data.startswith(_PARQUET_MARK):
-        raise FormatError(
-            say("This is a Parquet file; those are written here, not read. Send CSV, TSV, JSONL or XLSX.")
-        )
+    _refuse_other_kinds(data)
     encoding = detect_encoding(data)
     kind = _text_format(data, encoding, extension)
     if kind == "jsonl":
@@ -84,6 +90,23 @@ def _read(data: bytes, name: str) -> Table:
     if encoding.warning:
         table.warnings.append(RowIssue(None, None, encoding.warning))
     return table
+
+
+def _refuse_other_kinds(data: bytes) -> None:
+    """Files that are no tables, whatever they are called: a few bytes of them would pass for a header."""
+    if data.startswith(_PARQUET_MARK) or data.endswith(_PARQUET_MARK):
+        raise FormatError(
+            say("This is a Parquet file; those are written here, not read. Send CSV, TSV, JSONL or XLSX.")
+        )
+    start = data[:_LONGEST_MARK].lower()
+    for kind, marks in _OTHER_KINDS:
+        if start.startswith(marks):
+            raise FormatError(
+                say(
+                    "The file seems to be {kind}, whatever its name is. Send CSV, TSV, JSONL or XLSX.",
+                    kind=kind,
+                )
+            )
 
 
 def _text_format(data: bytes, encoding: Encoding, extension: str) -> str:

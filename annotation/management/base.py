@@ -95,7 +95,9 @@ def _out_of_order(error: DatabaseError | OSError) -> str:
     lacks = next((kind for sign, kind in _NO_SUCH.items() if sign == state or said.startswith(sign)), None)
     if lacks and isinstance(error, DatabaseError):
         sqlite = connection.vendor == "sqlite"
-        place = f"data folder {settings.DATA_DIR}" if sqlite else f"database {connection.settings_dict['NAME']}"
+        place = (
+            f"data folder {settings.DATA_DIR}" if sqlite else f"database {connection.settings_dict['NAME']}"
+        )
         what = "has no tables yet" if lacks == "table" else "is of an older version"
         variable = "ASSAY_DATA_DIR" if sqlite else "DATABASE_URL"
         return f"The {place} {what}; run `manage.py migrate`, or is {variable} not set?"
@@ -153,8 +155,13 @@ def describe_issues(document: dict[str, Any], limit: int = 50) -> list[str]:
     if document.get("other_patterns"):
         lines.append(_other_patterns(document["other_patterns"]))
     if document["unknown_columns"]:
-        lines.insert(0, f"columns not used: {', '.join(document['unknown_columns'])}")
+        lines.insert(0, f"columns not used: {_first_names(document['unknown_columns'])}")
     return lines if len(lines) <= limit else [*lines[:limit], f"… and {len(lines) - limit} more (see --json)"]
+
+
+def _first_names(names: list[str], limit: int = 20) -> str:
+    more = f" … and {len(names) - limit} more (see --json)" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
 
 
 def _other_patterns(compounds: list[str], limit: int = 10) -> str:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Assignment, Campaign, Part, User
+from annotation.services.campaigns import check_title
 from annotation.services.errors import Refused
 from annotation.services.people import audit
 
@@ -49,6 +50,8 @@ def change_settings(campaign: Campaign, changes: Mapping[str, Any], *, by: User)
             for name, value in changes.items()
             if value != getattr(stored, name)
         }
+        if "title" in changed:
+            check_title(str(changed["title"][1]))
         fixed = locked(stored)
         for name in changed:
             if name not in FIELDS[stored.protocol]:

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import unicodedata
 from pathlib import Path
 
 from django.db import IntegrityError, transaction
@@ -40,10 +41,7 @@ def create_campaign(
                 slug=slug[:80],
             )
         )
-    if len(title) > TITLE_LENGTH:
-        raise Refused(
-            say("A title has at most {limit} characters; this one has {n}.", limit=TITLE_LENGTH, n=len(title))
-        )
+    check_title(title)
     if not 1 <= k <= MAX_EXPERTS:
         raise Refused(
             say("Each item is judged by 1 to {limit} experts; {k} were asked for.", limit=MAX_EXPERTS, k=k)
@@ -74,6 +72,27 @@ def create_campaign(
             say("There is a campaign at “{slug}” already; choose another address.", slug=slug)
         ) from None
     return campaign
+
+
+def check_title(title: str) -> None:
+    """Refuse a title that does not stand on one line, or that turns the direction of what stands beside it."""
+    if len(title) > TITLE_LENGTH:
+        raise Refused(
+            say("A title has at most {limit} characters; this one has {n}.", limit=TITLE_LENGTH, n=len(title))
+        )
+    hidden = next((c for c in title.strip() if unicodedata.bidirectional(c) in _TURNS or _controls(c)), None)
+    if hidden:
+        raise Refused(
+            say("The title holds U+{code}, which cannot be seen; leave it out.", code=f"{ord(hidden):04X}")
+        )
+
+
+# What overrides, embeds or isolates a direction of writing; and the marks that only steer one.
+_TURNS = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+
+
+def _controls(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Zl", "Zp", "Cs") or character in "\u200e\u200f\u061c"
 
 
 def check_seed(seed: int) -> None:

@@ -32,6 +32,7 @@ KIND = "import_items"  # the job
 IN_REQUEST = 2000  # rows; more are stored by the worker
 SHOWN = 500  # of errors, warnings, conflicts, sources that differ; the rest is counted
 CELL = 80  # characters of a cell in the sample
+SHOWN_COLUMNS = 20
 LISTS = ("errors", "warnings", "conflicts", "differing_sources", "other_patterns")
 
 Document = dict[str, Any]
@@ -100,10 +101,20 @@ def _check_judgements(campaign: Campaign, upload: Upload) -> Document:
 
 
 def _sample(file: FileRows[Any]) -> Document:
-    """The beginning of a file as it was read: its columns, and lines with their cells, cut to what can be shown."""
+    """The beginning of a file as it was read: its columns, and lines with their cells, cut to what can be shown.
+
+    Of many columns those that are used are shown, and the first of the others.
+    """
+    used = [place for place, name in enumerate(file.header) if name in file.columns]
+    others = [place for place, name in enumerate(file.header) if name not in file.columns]
+    shown = sorted(used + others[: max(0, SHOWN_COLUMNS - len(used))])
     return {
-        "columns": [excerpt(name, CELL) for name in file.header],
-        "rows": [[row.line, [excerpt(cell or "", CELL) for cell in row.cells]] for row in file.first_rows],
+        "columns": [excerpt(file.header[place], CELL) for place in shown],
+        "more_columns": len(file.header) - len(shown),
+        "rows": [
+            [row.line, [excerpt(row.cells[place] or "", CELL) for place in shown if place < len(row.cells)]]
+            for row in file.first_rows
+        ],
     }
 
 

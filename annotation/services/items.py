@@ -230,7 +230,9 @@ def restore(campaign: Campaign, pk: int, *, by: User) -> Item:
     with transaction.atomic():
         item = _locked(campaign, pk)
         if item.retired_why == Item.Retired.REPLACED:
-            raise Refused(_("This text was replaced by a corrected one; it cannot be brought back beside it."))
+            raise Refused(
+                _("This text was replaced by a corrected one; it cannot be brought back beside it.")
+            )
         back = item.retired_at is not None
         if back:
             item.retired_at, item.retired_why = None, ""

@@ -26,7 +26,7 @@ from annotation.models import Annotation, Assignment, Campaign, Item, Membership
 from annotation.protocol.sentences import say, say_count
 from annotation.protocol.text import fold_key, fold_name
 from annotation.services.errors import Refused
-from annotation.services.people import NAME_LENGTH, add_member, audit
+from annotation.services.people import add_member, audit, check_name
 from annotation.services.planner import renew_counts
 
 CHUNK = 2000
@@ -300,7 +300,7 @@ def _accounts(campaign: Campaign, judged: Iterable[Judged]) -> dict[str, User]:
     for one in judged:
         if one.annotator in accounts:
             continue
-        _check_name(one.annotator)
+        check_name(one.rows[0].annotator)
         user = User.objects.filter(username_folded=one.annotator).first()
         if user is None:
             user = User(username=one.rows[0].annotator.strip(), is_active=False)
@@ -322,15 +322,6 @@ def _people(campaign: Campaign, accounts: Mapping[str, User], *, by: User | None
             user.is_active = True  # for the moment of joining only: a closed account is refused
             add_member(campaign, user, Membership.Role.EXPERT, by=by)
     return people
-
-
-def _check_name(folded: str) -> None:
-    if not folded:
-        raise Refused(say("The annotator's name is empty; say whose judgements these are."))
-    if len(folded) > NAME_LENGTH:
-        raise Refused(
-            say("The name “{name}…” is longer than {limit} characters.", name=folded[:40], limit=NAME_LENGTH)
-        )
 
 
 @dataclass

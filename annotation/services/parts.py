@@ -29,7 +29,7 @@ from annotation.protocol.sentences import say
 from annotation.services.campaigns import check_seed, main_round
 from annotation.services.completion import Completion, plan_completion
 from annotation.services.errors import Refused
-from annotation.services.people import add_member, audit, check_experts, find_or_create_experts
+from annotation.services.people import add_member, audit, check_experts, check_name, find_or_create_experts
 from annotation.services.planner import renew_counts
 
 CHUNK = 2000
@@ -109,6 +109,8 @@ def plan_parts(
         k=round_.k,
         seed=seed,
     )
+    for name in planned.loads:
+        check_name(name)
     completion = plan_completion(round_, list(planned.loads), planned.loads)
     if any(part.unit_keys for part in planned.parts) or completion.n_items:
         check_experts(campaign, list(planned.loads))

@@ -8,12 +8,15 @@ from django.db.models import Count, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation.formats.cells import excerpt
 from annotation.models import Assignment, AuditEntry, Campaign, Invitation, Membership, Token, User
+from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_name
 from annotation.services.errors import Refused
 
 LETTERS = {Membership.Role.EXPERT: "A", Membership.Role.MANAGER: "M", Membership.Role.VIEWER: "V"}
 NAME_LENGTH = 150
+SEPARATORS = ",;，；、"  # between names, where several are typed into one field
 
 
 def audit(
@@ -47,19 +50,46 @@ def check_experts(campaign: Campaign, names: Sequence[str]) -> None:
 def _check_names(names: Sequence[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
+        check_name(name)
         folded = fold_name(name)
-        if not folded:
-            raise Refused(_("A name is empty; give every person a name."))
-        if len(name.strip()) > NAME_LENGTH:
-            raise Refused(_("The name “%(name)s…” is longer than 150 characters.") % {"name": name[:40]})
-        if any(not character.isprintable() for character in name.strip()):
-            raise Refused(_("The name %(name)r holds a character that cannot be seen.") % {"name": name})
         if folded in seen:
             raise Refused(
                 _("“%(first)s” and “%(second)s” are one person; name everybody once.")
                 % {"first": seen[folded], "second": name}
             )
         seen[folded] = name
+
+
+def check_name(name: str) -> None:
+    """The one rule for names, wherever they come from: pages, commands, files.
+
+    A name can be seen, and can be told from its neighbours in a list; who was called otherwise before stays so.
+    """
+    folded = fold_name(name)
+    if not folded:
+        raise Refused(say("A name is empty; give every person a name."))
+    if max(len(name.strip()), len(folded)) > NAME_LENGTH:
+        raise Refused(
+            say("The name “{name}…” is longer than {limit} characters.", name=name[:40], limit=NAME_LENGTH)
+        )
+    hidden = next((character for character in name.strip() if not character.isprintable()), None)
+    if hidden:
+        raise Refused(
+            say(
+                "The name “{name}” holds U+{code}, which cannot be seen; leave it out.",
+                name=excerpt(name.strip()),
+                code=f"{ord(hidden):04X}",
+            )
+        )
+    separator = next((character for character in name if character in SEPARATORS), None)
+    if separator and not User.objects.filter(username_folded=folded).exists():
+        raise Refused(
+            say(
+                "The name “{name}” holds “{separator}”, which stands between names; leave it out.",
+                name=name.strip(),
+                separator=separator,
+            )
+        )
 
 
 def _find_or_create(name: str, by: User | None) -> User:

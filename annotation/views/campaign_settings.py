@@ -15,6 +15,7 @@ from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.services.campaign_settings import FIELDS, change_settings, locked
 from annotation.services.campaigns import TITLE_LENGTH
 from annotation.services.errors import Refused
+from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 
 
@@ -113,7 +114,7 @@ def campaign_settings(request: PersonRequest, member: Membership) -> HttpRespons
         try:
             changed = change_settings(campaign, form.cleaned_data, by=request.user)
         except Refused as refusal:  # an expert began, or parts were given out, while this page was open
-            form.add_error(None, refusal.message)
+            form.add_error(None, translated(refusal.message))
         else:
             messages.success(request, _("The settings are stored.") if changed else _("Nothing was changed."))
             return redirect("campaign_settings", campaign.slug)

@@ -31,8 +31,7 @@ from annotation.services.labels import rule_for
 from annotation.services.overview import STAGES, Overview, overview
 from annotation.services.people import audit
 from annotation.services.sentences import translated
-from annotation.services.verify import CHECKS
-from annotation.services.verify import unfinished_imports
+from annotation.services.verify import CHECKS, unfinished_imports
 from annotation.services.verify import verify as find_violations
 from annotation.views.campaign_page import campaign_page
 

@@ -17,6 +17,7 @@ from annotation.models import Campaign, Membership, TimeEntry
 from annotation.permissions import EXPERT, PersonRequest, members_only
 from annotation.services.errors import Refused
 from annotation.services.hours import CORRECTION_LIMIT, LINE_CAP, REASON_LENGTH, correct, statement
+from annotation.services.sentences import translated
 
 ISO = "%Y-%m-%d"
 MINUTES = int(CORRECTION_LIMIT // 60)
@@ -75,7 +76,7 @@ def hours(request: PersonRequest, member: Membership) -> HttpResponse:
                 client_key=given["client_key"],
             )
         except Refused as refusal:
-            form.add_error(None, refusal.message)
+            form.add_error(None, translated(refusal.message))
         else:
             messages.success(request, _("The correction is part of your hours now."))
             return redirect("hours", campaign.slug)

@@ -23,6 +23,7 @@ from annotation.services.people import (
     find_or_create_experts,
     remove_member,
 )
+from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
@@ -62,7 +63,7 @@ def person_add(request: PersonRequest, member: Membership) -> HttpResponse:
         user = find_or_create_experts([form.cleaned_data["name"]], request.user)[0]
         joined = add_member(member.campaign, user, form.cleaned_data["role"], by=request.user)
     except Refused as refusal:
-        form.add_error("name", refusal.message)
+        form.add_error("name", translated(refusal.message))
         return _people_page(request, member, form, status=409)
     done = _("%(name)s takes part as %(pseudonym)s.") % {"name": user.username, "pseudonym": joined.pseudonym}
     offers = invite_new(member.campaign, [user], request.user)

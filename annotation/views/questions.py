@@ -18,6 +18,7 @@ from annotation.protocol.errors import ProtocolError
 from annotation.services import questions as service
 from annotation.services.errors import Refused
 from annotation.services.screens import next_screens, screen_at
+from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
@@ -54,7 +55,7 @@ def my_questions(request: PersonRequest, member: Membership) -> HttpResponse:
             try:
                 service.ask(campaign, user, screen_id=screen["id"], **form.cleaned_data)
             except (Refused, ProtocolError) as refusal:
-                form.add_error(None, refusal.message)
+                form.add_error(None, translated(refusal.message))
             else:
                 messages.success(request, _("Your question is asked. The answer will appear here."))
                 return redirect("my_questions", campaign.slug)
@@ -106,7 +107,7 @@ def question_answer(request: PersonRequest, member: Membership, pk: int) -> Http
     try:
         service.answer(member.campaign, pk=pk, text=request.POST.get("text", ""), by=request.user)
     except ProtocolError as refusal:
-        messages.error(request, refusal.message)
+        messages.error(request, translated(refusal.message))
         return _questions_page(request, member, tried={pk: request.POST.get("text", "")}, status=400)
     messages.success(request, _("The answer is stored; the expert sees it at the next look."))
     return redirect("questions", member.campaign.slug)

@@ -31,6 +31,7 @@ from annotation.services.seat import (
 from annotation.services.seat import (
     hand_in as hand_in_part,
 )
+from annotation.services.sentences import translated
 from annotation.tasks import wake
 from annotation.views.notice import after_notice
 from annotation.views.seat_form import Blank, SheetForm, stamp
@@ -173,7 +174,7 @@ def _save(request: PersonRequest, campaign: Campaign, *, position: int | None) -
 
 def _said(error: Refused | ProtocolError) -> str:
     if not isinstance(error, Stale):
-        return error.message
+        return translated(error.message)
     return _(
         "This unit was answered elsewhere in the meantime. Your choices are still filled in below; save again to put "
         "them in place of the stored answer, or leave this page to keep it."
@@ -244,7 +245,7 @@ def hand_in(request: PersonRequest, member: Membership, index: int) -> HttpRespo
     except NotYours:
         raise Http404 from None
     except Refused as error:
-        messages.error(request, error.message)
+        messages.error(request, translated(error.message))
         return redirect("hand_in", campaign.slug, index)
     upcoming = next_screens(campaign, expert_id=expert.pk)
     parts = progress(campaign, expert_id=expert.pk)["parts"]

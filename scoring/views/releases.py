@@ -13,6 +13,7 @@ from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.services import jobs
 from annotation.services.errors import Refused
 from annotation.services.jobs import worker_health
+from annotation.services.sentences import translated
 from annotation.tasks import wake
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
@@ -38,7 +39,7 @@ def releases(request: PersonRequest, member: Membership) -> HttpResponse:
     try:
         check_new(campaign, data["name"])
     except Refused as refusal:
-        form.add_error(None, refusal.message)
+        form.add_error(None, translated(refusal.message))
         return _page(request, member, form, status=409)
     arguments = {
         "name": data["name"],

@@ -1,16 +1,14 @@
 """What stands beside answering in a real browser: what the badge says, "later" taken back, questions, words."""
 
 from collections.abc import Callable
-from uuid import uuid4
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from annotation.models import Assignment, HandIn, Item, Part, Question, Surplus
 from annotation.services import questions
-from tests.browser.conftest import Seat, alive, all_saved, open_seat, position, press, sign_in
+from tests.browser.conftest import Seat, alive, all_saved, open_seat, position, press
 
 pytestmark = pytest.mark.browser
 
@@ -355,39 +353,3 @@ def test_guidelines_print_as_text_with_whole_relations(context: BrowserContext, 
 
     assert [display for display, _inside in styles] == ["none", "none", "block", "block"]
     assert styles[3][1] == "avoid"
-
-
-@pytest.mark.parametrize("language", ["en", "zh-hans"])
-@pytest.mark.parametrize("protocol", ["compound", "triple"])
-def test_pages_with_questions_and_late_answers_shut_nobody_out(
-    context: BrowserContext, seat_of: SeatOf, protocol: str, language: str
-) -> None:
-    seat = seat_of(protocol, units=1)
-    row, campaign = seat.rows[0], seat.cast.campaign
-    context.add_cookies([{"name": "django_language", "value": language, "url": seat.address}])
-    for text in ("Which dog?", "\u05e9\u05dc\u05d5\u05dd?"):
-        asked = questions.ask(campaign, seat.cast.ada, screen_id=row.pk, text=text, client_key=uuid4())
-    questions.answer(campaign, pk=asked.pk, text="The nearest one.", by=seat.cast.mei)
-    kept = {"label": "1", "cannot_judge": "", "problem": "", "detail": "", "note": "late", "unsure": True}
-    Surplus.objects.create(assignment=row, client_key=uuid4(), answer=kept)
-
-    found: dict[str, list[str]] = {}
-    for person, path in (
-        (seat.cast.ada, "work/"),
-        (seat.cast.ada, "my-questions/?position=1"),
-        (seat.cast.mei, "questions/"),
-        (seat.cast.mei, "surplus/"),
-        (seat.cast.mei, ""),
-    ):
-        sign_in(context, seat, person)
-        page = context.new_page()
-        page.goto(seat.url(path))
-        for colours in ("light", "dark"):
-            page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
-            rules = Axe().run(page).response["violations"]
-            found[f"{path} {colours}"] = [f"{rule['id']}: {rule['nodes'][0]['html'][:120]}" for rule in rules]
-        page.set_viewport_size({"width": 320, "height": 640})
-        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
-        page.close()
-
-    assert {place: rules for place, rules in found.items() if rules} == {}

@@ -268,7 +268,8 @@ def wrong_bodies(screen: dict[str, Any]) -> list[Any]:
 
     without_key = {name: value for name, value in whole.items() if name != "client_key"}
     return [
-        "", "null", "[]", "{", b"[" * 200_000, b'{"answers":' * 200_000, b"\xff\xfe", "NaN", json.dumps(whole) + "x", without_key,
+        b"[" * 200_000, b'{"answers":' * 200_000,
+        "", "null", "[]", "{", b"\xff\xfe", "NaN", json.dumps(whole) + "x", without_key,
         json.dumps(whole).replace("2.5", "1e999"), json.dumps(whole).replace("2.5", "NaN"),
         {**whole, "client_key": "17"}, {**whole, "answers": []}, {**whole, "answers": [row, row]},
         {**whole, "answers": [row] * 101}, {**whole, "answers": "all"}, {**whole, "seconds": -1},

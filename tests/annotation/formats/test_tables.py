@@ -196,6 +196,28 @@ def test_it_refuses_json_without_rows_or_with_names_that_clash(data: bytes) -> N
         read_table(data, name="t.jsonl")
 
 
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "a PDF"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "an image"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF", "an image"),
+        (b"GIF89a\x01\x00", "an image"),
+        (b"\x1f\x8b\x08\x00", "a packed archive"),
+        (b"7z\xbc\xaf\x27\x1c", "a packed archive"),
+        (b"<!DOCTYPE html>\n<html>", "a web page"),
+        (b"{\\rtf1\\ansi", "a text document"),
+    ],
+)
+@pytest.mark.parametrize("name", ["items.csv", "items.jsonl", "items"])
+def test_it_says_what_a_file_seems_to_be_that_is_no_table(data: bytes, kind: str, name: str) -> None:
+    with pytest.raises(FormatError) as refusal:
+        read_table(data, name=name)
+    assert refusal.value.message == (
+        f"The file seems to be {kind}, whatever its name is. Send CSV, TSV, JSONL or XLSX."
+    )
+
+
 def test_it_knows_json_lines_by_content() -> None:
     assert read_table(b'{"a": 1}\n', name="t.txt").format == "jsonl"
 
@@ -206,9 +228,10 @@ def test_it_joins_json_surrogate_pairs() -> None:
     assert contents(read_table(text.encode(), name="t.jsonl")) == [("\U00020bb7",)]
 
 
-def test_it_says_that_parquet_is_not_read() -> None:
+@pytest.mark.parametrize("data", [b"PAR1\x15\x04\x00PAR1", b"PAR1\x15\x04", b"broken\x15\x04PAR1"])
+def test_it_says_that_parquet_is_not_read(data: bytes) -> None:
     with pytest.raises(FormatError, match="This is a Parquet file; those are written here, not read"):
-        read_table(b"PAR1\x15\x04\x00PAR1", name="items.parquet")
+        read_table(data, name="items.parquet")
 
 
 def test_it_keeps_the_first_rows_for_people_to_look_at() -> None:

@@ -226,7 +226,7 @@ def one_long_text(megabytes: int) -> bytes:
 def test_it_refuses_a_small_file_that_unpacks_to_a_huge_text() -> None:
     data = one_long_text(20)
     assert len(data) < 1 << 17
-    with pytest.raises(FormatError, match="unpacks to 20 MiB; .* at most 200 times the file's size"):
+    with pytest.raises(FormatError, match=r"unpacks to 20 MiB; .* at most 200 times the file's size"):
         read_table(data, name="t.xlsx")
 
 

@@ -37,9 +37,7 @@ def test_a_database_without_tables_is_one_plain_sentence(
 
     assert started.process.wait(60) == 1
     said = started.log.read_text()
-    sentence = (
-        f"The data folder {tmp_path} has no tables yet; run `manage.py migrate`, or is ASSAY_DATA_DIR not set?"
-    )
+    sentence = f"The data folder {tmp_path} has no tables yet; run `manage.py migrate`, or is ASSAY_DATA_DIR not set?"
     assert "Traceback" not in said
     document, end = json.JSONDecoder().raw_decode(said[said.index("{") :])
     assert document["errors"] == [{"line": None, "column": None, "message": sentence}]

@@ -69,6 +69,8 @@ def test_it_takes_any_plain_address(slug: str) -> None:
         ("x", ["--seed", "-1"], "A seed is a whole number"),
         ("x", ["--seed", str(2**31)], "A seed is a whole number"),
         ("x", ["--title", "t" * 201], "at most 200 characters"),
+        ("x", ["--title", "a\r\nX-Evil: 1"], "The title holds U+000D, which cannot be seen"),
+        ("x", ["--title", "\u202eeltit"], "The title holds U+202E, which cannot be seen"),
         ("x", ["--manager", "nobody"], "There is no account “nobody”"),
     ],
 )
@@ -178,6 +180,15 @@ def test_it_tells_people_about_every_bad_row(tmp_path: Path) -> None:
     assert "columns not used: note" in ran.err
     assert "error: line 2, column relation:" in ran.err
     assert "error: line 4, column tail:" in ran.err
+
+
+def test_it_names_the_first_columns_it_does_not_use_and_counts_the_rest(tmp_path: Path) -> None:
+    new_campaign()
+    file = write_csv(tmp_path / "t.csv", triples(1, **{f"note{number}": "" for number in range(25)}))
+    ran = run("import_items", "main", file)
+    assert "note19 … and 5 more (see --json)" in ran.out + ran.err
+    assert "note20" not in ran.out + ran.err
+    assert len(run_json("import_items", "main", file)["unknown_columns"]) == 25
 
 
 def test_it_shows_the_first_fifty_of_many(tmp_path: Path) -> None:

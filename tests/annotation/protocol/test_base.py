@@ -1,8 +1,8 @@
 """The two protocols as data, and how a label is read."""
 
 import csv
-import re
 import dataclasses
+import re
 from decimal import Decimal
 
 import pytest

@@ -34,7 +34,8 @@ def campaign(db: None, tmp_path: Path) -> Campaign:
 def standing() -> list[int]:
     """How many assignments of each item stand."""
     return [
-        item.assignments.filter(withdrawn_at__isnull=True).count() for item in Item.objects.order_by("position")
+        item.assignments.filter(withdrawn_at__isnull=True).count()
+        for item in Item.objects.order_by("position")
     ]
 
 

@@ -337,6 +337,13 @@ def test_it_refuses_judgements_of_a_manager(campaign: Campaign) -> None:
     assert not Assignment.objects.exists()
 
 
+@pytest.mark.parametrize("name", ["a\u200bnn", "a\x07nn", "ann; bo"])
+def test_it_refuses_a_name_that_nobody_could_have_on_a_page(name: str, campaign: Campaign) -> None:
+    with pytest.raises(Refused, match="leave it out"):
+        judge_rows(campaign, judged(("t1", name, "1")))
+    assert not Assignment.objects.exists()
+
+
 def test_it_refuses_a_name_that_is_too_long(campaign: Campaign) -> None:
     with pytest.raises(Refused, match="longer than 150 characters"):
         judge_rows(campaign, judged(("t1", "m" * 151, "1")))

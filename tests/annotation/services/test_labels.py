@@ -95,7 +95,7 @@ def test_it_says_in_words_how_many_got_a_label_and_why_not(tmp_path: Path) -> No
     campaign = judged("compound", [("1", "0"), ("1", "1"), ("1",)], tmp_path, k=2)
     ran = run("finalize", campaign.slug)
     assert ran.code == 0
-    assert "1 items labelled, 2 not" in ran.out
+    assert "1 item labelled, 2 not" in ran.out
     assert "1 without a label: incomplete" in ran.out
     assert "1 without a label: tie" in ran.out
 

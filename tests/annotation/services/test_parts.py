@@ -361,3 +361,13 @@ def test_the_preview_refuses_what_the_real_run_refuses(tmp_path: Path) -> None:
     assert not User.objects.filter(username="bo").exists()
     assert plan_parts(campaign, experts=["bo", "cy"], design="cyclic", seed=1).loads == {"bo": 4, "cy": 4}
     assert not User.objects.filter(username="bo").exists()
+
+
+@pytest.mark.parametrize("name", ["b\x07o", "b\u200bo", "bo;cy"])
+def test_it_refuses_names_that_are_none_even_where_all_is_given_out(name: str, tmp_path: Path) -> None:
+    campaign = new_campaign()
+    load_rows(campaign, triples(2), tmp_path)
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+    for attempt in (plan_parts, assign_parts):
+        with pytest.raises(Refused, match="leave it out"):
+            attempt(campaign, experts=["ada", name], design="cyclic", seed=1)

@@ -56,12 +56,20 @@ def test_it_creates_who_is_missing_without_a_password(cast: Cast) -> None:
     assert AuditEntry.objects.get(action="person created").detail == {"person": "李娜"}
 
 
+def test_somebody_who_has_a_comma_in_their_name_already_goes_on_judging(cast: Cast) -> None:
+    old = make_user("Li, Na")
+    assert find_or_create_experts(["Li, Na"], cast.mei) == [old]
+
+
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
         (["new", " "], "A name is empty"),
         (["new", "x" * 151], "longer than 150"),
         (["new", "a\tb"], "cannot be seen"),
+        (["new", "e1,e2"], "“e1,e2” holds “,”, which stands between names"),
+        (["new", "甲、乙"], "“甲、乙” holds “、”, which stands between names"),
+        (["new", "ß" * 100], "longer than 150"),
         (["new", "Ada", "ａｄａ"], "“Ada” and “ａｄａ” are one person"),
     ],
 )

@@ -24,9 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 def put_off(cast: Cast, row: Assignment, *, expert_id: int | None = None) -> int:
-    return postpone(
-        cast.campaign, expert_id=expert_id or cast.ada.pk, screen_id=row.pk, assignments=[row.pk]
-    )
+    return postpone(cast.campaign, expert_id=expert_id or cast.ada.pk, screen_id=row.pk, assignments=[row.pk])
 
 
 def upcoming(cast: Cast) -> list[int]:

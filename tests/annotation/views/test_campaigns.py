@@ -272,6 +272,12 @@ def test_it_asks_to_compute_the_label_of_an_item_that_was_restored(mei: User, tm
     assert "Not computed 1" in page
 
 
+def test_it_says_what_a_spreadsheet_makes_of_csv(mei: User, tmp_path: Path) -> None:
+    a_campaign(mei, tmp_path)
+    page = text_of(client_of(mei).get("/campaigns/main/"))
+    assert "a spreadsheet may read a cell that begins with = as a formula. XLSX holds it as text." in page
+
+
 def test_it_lists_failed_jobs_until_they_were_run_again(mei: User, tmp_path: Path) -> None:
     campaign = a_campaign(mei, tmp_path)
     failed = Job.objects.create(campaign=campaign, kind="finalize", digest="d", state=Job.State.FAILED)

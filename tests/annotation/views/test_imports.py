@@ -15,9 +15,11 @@ from django.http.response import HttpResponseBase
 from django.test import Client
 
 from annotation import forms
+from annotation.formats.tables import read_table
+from annotation.formats.triples import read_triples
 from annotation.models import Assignment, AuditEntry, Campaign, ImportBatch, Item, Job, Membership, User
 from annotation.services import uploads
-from annotation.services.imports import LEASE
+from annotation.services.imports import LEASE, preview
 from annotation.services.jobs import due
 from annotation.services.people import add_member
 from annotation.tasks import import_items
@@ -109,6 +111,28 @@ def test_it_maps_headers_and_lists_those_it_does_not_know(mei: User) -> None:
     assert "remarkz" in page.partition("Columns not used")[2]
     assert "→ compound" in page
     assert "→ source" in page
+
+
+def test_it_lists_the_first_columns_it_does_not_know_and_counts_the_rest(mei: User) -> None:
+    campaign = campaign_of(mei)
+    more = {f"remark{number}": "x" for number in range(25)}
+    client = client_of(mei)
+
+    page = text_of(send(client, as_csv([{**more, **triples(1)[0]}])))
+
+    assert "remark19" in page
+    assert "remark20" not in page
+    assert "… and 5 more" in page
+    assert "9 more columns are not shown." in page
+    assert "PersonX seals it 1" in page  # what is used is shown, wherever it stands
+    assert len(_unknown(campaign, more)) == 25
+
+
+def _unknown(campaign: Campaign, more: dict[str, str]) -> list[str]:
+    """What the document for programs lists."""
+    rows = read_triples(read_table(as_csv([{**triples(1)[0], **more}]).encode(), name="t.csv"))
+    found: list[str] = preview(campaign, rows).as_json()["unknown_columns"]
+    return found
 
 
 def test_it_lists_every_bad_row_with_line_column_and_message_and_offers_nothing_to_store(mei: User) -> None:

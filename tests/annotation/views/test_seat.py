@@ -9,6 +9,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Annotation, Assignment, Design, HandIn, Part, User
+from annotation.services import sentences
 from annotation.services.seat import postpone
 from tests.factories import Cast, answer, make_assignment, make_batch, make_cast, make_compound, make_triple
 from tests.pages import text_of
@@ -276,6 +277,25 @@ class TestWithoutAScript:
         assert stored.status_code == 302
         assert Annotation.objects.get().note == "𠮷" * 500
 
+    def test_it_says_what_a_label_may_be_in_the_language_of_the_page(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A form that was tampered with; scores are not for experts."""
+        monkeypatch.setattr(sentences, "gettext", lambda text: f"[{text}]")
+        cast = make_work("triple", units=1)
+        row = rows_of(cast.ada)[0]
+        client = client_of(cast.ada)
+
+        response = client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": "perhaps"}))
+
+        said = re.search(
+            r"\[“perhaps” is not an answer of this scale; write one of: ([^\]]*)\]", text_of(response)
+        )
+        assert response.status_code == 400
+        assert said
+        assert "sometimes (有时成立)" in said[1]
+        assert not re.search("[0-9]", said[1])
+
     @pytest.mark.parametrize("broken", ["client_key", "revision"])
     def test_it_refuses_a_form_that_lost_a_field(self, broken: str) -> None:
         cast = make_work("triple", units=1)
@@ -381,7 +401,7 @@ class TestHandingIn:
         response = client.post(at("parts/0/hand-in/"), follow=True)
 
         assert HandIn.objects.count() == 1
-        assert "Thank you." in response.content.decode()
+        assert "Thank you. 1 unit, handed in on" in text_of(response)
 
     @pytest.mark.parametrize(
         ("protocol", "label", "said"), [("triple", "sometimes", "sometimes"), ("compound", "wrong", "wrong")]

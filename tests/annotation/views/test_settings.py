@@ -69,7 +69,16 @@ def test_it_asks_for_the_kind_of_the_third_answer() -> None:
     assert stored(cast, "zero_detail", "order") == [True, "runs"]
 
 
-@pytest.mark.parametrize("change", [{"title": " "}, {"title": "x" * 201}, {"order": "backwards"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": " "},
+        {"title": "x" * 201},
+        {"title": "a\u202eb"},
+        {"title": "a\r\nb"},
+        {"order": "backwards"},
+    ],
+)
 def test_it_refuses_values_that_are_none(change: dict[str, str]) -> None:
     cast = make_cast()
 

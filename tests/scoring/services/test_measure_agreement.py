@@ -186,7 +186,7 @@ def test_it_calls_people_by_name_only_on_request(tmp_path: Path) -> None:
 
 def test_it_refuses_a_round_that_does_not_exist(tmp_path: Path) -> None:
     campaign = new_campaign()
-    assert run_json("report", campaign.slug, "--kind", "agreement", "--round", "dry_run")["n_items"] == 0
+    assert run_json("report", campaign.slug, "--kind", "agreement", "--round", "main")["n_items"] == 0
     with pytest.raises(Refused, match="There is no round “third”"):
         report(campaign, "agreement", Options(round="third"))
 
@@ -197,3 +197,14 @@ def test_parts_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1, parts=12)
     answer_everything(campaign, "1")
     assert list(agreement(campaign, resamples=100)["by"]["part"]) == [str(index) for index in range(12)]
+
+
+@pytest.mark.parametrize("kind", ["error-rates", "agreement", "bleu"])
+def test_it_names_the_rounds_there_are_whatever_is_measured(kind: str, tmp_path: Path) -> None:
+    campaign = new_campaign("compound")
+    load_rows(campaign, compounds(1, system="base"), tmp_path)
+    ran = run("report", campaign.slug, "--kind", kind, "--round", "spot_check", "--json")
+    assert ran.code == 1
+    assert ran.document["errors"][0]["message"] == (
+        "There is no round “spot_check” in this campaign; its rounds: main."
+    )
