@@ -14,6 +14,8 @@ from annotation.protocol.text import fold_key
 
 R = TypeVar("R")
 
+ITEM_IDS = ("item_id", "triple_id")  # a file about items that are there has one of them, or none
+
 
 @dataclass(frozen=True, slots=True)
 class MatchedColumns:
@@ -157,6 +159,26 @@ def file_rows(
         header=table.header,
         first_rows=table.first_rows,
     )
+
+
+def check_key_columns(matched: MatchedColumns, texts: tuple[str, ...], *, by_position: bool) -> None:
+    """Raise FormatError where nothing, or more than one thing, says which item a row belongs to.
+
+    `texts` are the columns that name an item where the file has no id.
+    """
+    if all(name in matched for name in ITEM_IDS):
+        raise FormatError(
+            say("The file has both item_id and triple_id; keep the one that the items were imported with.")
+        )
+    has_id = any(name in matched for name in ITEM_IDS)
+    if not (by_position or has_id or all(name in matched for name in texts)):
+        raise FormatError(
+            say(
+                "Nothing says which item a row belongs to: there is neither item_id or triple_id nor {texts}. A file "
+                "whose rows stand in the order of the items must be read by position.",
+                texts=", ".join(texts),
+            )
+        )
 
 
 def _missing_message(missing: list[str], header: tuple[str, ...], needed: tuple[str, ...]) -> str:

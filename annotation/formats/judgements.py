@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from annotation.formats.cells import excerpt, is_blank, whole_number
 from annotation.formats.columns import (
+    ITEM_IDS,
     MatchedColumns,
     Record,
+    check_key_columns,
     file_rows,
     given_text,
     match_columns,
@@ -15,7 +17,7 @@ from annotation.formats.columns import (
     yes_or_no,
 )
 from annotation.formats.compounds import context_number
-from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.errors import RowIssue
 from annotation.formats.keys import ItemKey, compound_key, id_key, triple_key
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.base import get_protocol
@@ -26,7 +28,6 @@ from annotation.protocol.sentences import say, say_count
 from annotation.protocol.text import fold_key, fold_name
 from annotation.protocol.triple import TRIPLE, ZERO_DETAILS
 
-_IDS = ("item_id", "triple_id")
 _OWN = (
     "annotator", "label", "cannot_judge", "problem", "detail", "reasons", "atoms", "note", "unsure", "seconds",
     "revision", "slot", "system", "run",
@@ -96,11 +97,11 @@ def read_judgements(
     needed = ("label",) if annotator is not None else ("annotator", "label")
     matched = match_columns(
         table.header,
-        known=(*_IDS, *_TEXTS[protocol], *_OWN),
+        known=(*ITEM_IDS, *_TEXTS[protocol], *_OWN),
         needed=needed,
         read_as={} if column is None else {column: "label"},
     )
-    _check_key_columns(matched, protocol, by_position=by_position)
+    check_key_columns(matched, _TEXTS[protocol], by_position=by_position)
     reading = _Reading(protocol, matched, annotator, skips_empty=column is not None and not by_position)
     for record in records(table, matched):
         reading.read(record)
@@ -120,22 +121,6 @@ def read_judgements(
         errors=reading.errors,
         warnings=reading.warnings,
     )
-
-
-def _check_key_columns(matched: MatchedColumns, protocol: str, *, by_position: bool) -> None:
-    if all(name in matched for name in _IDS):
-        raise FormatError(
-            say("The file has both item_id and triple_id; keep the one that the items were imported with.")
-        )
-    texts = _TEXTS[protocol]
-    if not (by_position or any(name in matched for name in _IDS) or all(name in matched for name in texts)):
-        raise FormatError(
-            say(
-                "Nothing says which item a row belongs to: there is neither item_id or triple_id nor "
-                "{texts}. A file whose rows stand in the order of the items must be read by position.",
-                texts=", ".join(texts),
-            )
-        )
 
 
 @dataclass
@@ -237,7 +222,7 @@ class _Reading:
 
     def _key(self, record: Record, whose: _Whose, problems: list[RowIssue]) -> ItemKey | None:
         """The item's key; the same expert's second label under one id needs a revision of its own."""
-        id_column = next((name for name in _IDS if name in self.matched), None)
+        id_column = next((name for name in ITEM_IDS if name in self.matched), None)
         if id_column is None:
             return self._derived_key(record, whose, problems)
         text = given_text(record, id_column)

@@ -8,15 +8,23 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from annotation.formats.cells import excerpt, is_blank
-from annotation.formats.columns import MatchedColumns, Record, file_rows, given_text, match_columns, records
+from annotation.formats.columns import (
+    ITEM_IDS,
+    MatchedColumns,
+    Record,
+    check_key_columns,
+    file_rows,
+    given_text,
+    match_columns,
+    records,
+)
 from annotation.formats.compounds import context_number
-from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.errors import RowIssue
 from annotation.formats.keys import ItemKey, compound_key, id_key, repeated_id_message, triple_key
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
 
-_IDS = ("item_id", "triple_id")
 _TEXTS = {"compound": ("compound", "context_no"), "triple": ("head", "relation", "tail")}
 # Without a context number the contexts of a compound are taken in the order of the file.
 _NAMING = {"compound": ("compound",), "triple": ("head", "relation", "tail")}
@@ -53,11 +61,11 @@ def read_submission(
     value = VALUES[protocol]
     matched = match_columns(
         table.header,
-        known=(*_IDS, *_TEXTS[protocol], value),
+        known=(*ITEM_IDS, *_TEXTS[protocol], value),
         needed=(value,),
         read_as={} if column is None else {column: value},
     )
-    _check_key_columns(matched, protocol, by_position=by_position)
+    check_key_columns(matched, _NAMING[protocol], by_position=by_position)
     reading = _Reading(protocol, matched)
     for record in records(table, matched):
         reading.read(record)
@@ -69,22 +77,6 @@ def read_submission(
         errors=reading.errors,
         warnings=reading.warnings,
     )
-
-
-def _check_key_columns(matched: MatchedColumns, protocol: str, *, by_position: bool) -> None:
-    if all(name in matched for name in _IDS):
-        raise FormatError(
-            say("The file has both item_id and triple_id; keep the one that the items were imported with.")
-        )
-    names = _NAMING[protocol]
-    if not (by_position or any(name in matched for name in _IDS) or all(name in matched for name in names)):
-        raise FormatError(
-            say(
-                "Nothing says which item a row belongs to: there is neither item_id or triple_id nor {names}. A file "
-                "whose rows stand in the order of the items must be read by position.",
-                names=", ".join(names),
-            )
-        )
 
 
 @dataclass
@@ -121,7 +113,7 @@ class _Reading:
         return None, text
 
     def _key(self, record: Record, problems: list[RowIssue]) -> ItemKey | None:
-        id_column = next((name for name in _IDS if name in self.matched), None)
+        id_column = next((name for name in ITEM_IDS if name in self.matched), None)
         if id_column is None:
             return self._derived_key(record, problems)
         text = given_text(record, id_column)
