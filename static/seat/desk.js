@@ -32,6 +32,8 @@ export async function begin({ flush, waitingEntries }) {
   drafts = await outbox.draftsOf(owner);
   supply.add(seat.screens);
   record.begin(seat.recent);
+  const [last] = seat.recent;
+  if (last?.rows.every((row) => row.answer)) status.showLast(status.lastAnswer(last, last.rows.map((row) => row.answer)));
   const shown = seat.shown;
   if (!shown || !view.hasDesk()) return;
   if (shown.rows.every((row) => row.answer)) {

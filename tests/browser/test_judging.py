@@ -270,6 +270,19 @@ def test_it_ignores_the_enter_that_ends_composing(context: BrowserContext, seat_
     assert "是的" in stored.note
 
 
+def test_it_says_after_a_reload_what_the_last_answer_was(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=3)
+    page = open_seat(context, seat)
+    press(page, "2")
+    all_saved(page)
+    expect(page.locator("#last .said")).to_contain_text("sometimes")
+
+    page.reload()
+    alive(page)
+
+    expect(page.locator("#last .said")).to_contain_text("sometimes")
+
+
 def test_it_puts_a_unit_off_to_the_end(context: BrowserContext, seat_of: SeatOf) -> None:
     seat = seat_of("triple", units=3)
     page = open_seat(context, seat)
