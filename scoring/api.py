@@ -3,6 +3,7 @@
 Reports and releases are for managers and viewers, submissions for whom the board lets in; 404 to everybody else.
 """
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -20,18 +21,23 @@ from rest_framework.response import Response
 from annotation.api.bodies import read_body, schema_of
 from annotation.api.campaigns import READERS
 from annotation.api.parameters import person
-from annotation.formats.errors import RowIssue
+from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.writers import CONTENT_TYPES, content_disposition
 from annotation.models import Campaign, Membership, Round
 from annotation.permissions import campaign_for
+from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
 from annotation.services.sentences import translated
 from annotation.services.uploads import LIMIT
+from scoring.figures import FORMS, draw
 from scoring.models import Release, Submission
 from scoring.permissions import Submitter, submitter_for
 from scoring.records import as_csv, as_jsonl
-from scoring.services.boards import BoardLine, document_for, leaderboard, over_runs
+from scoring.services.boards import board_document, document_for, leaderboard, over_runs
 from scoring.services.measure import REPORTS, Options, report
+from scoring.services.pictures import picture_of
+from scoring.services.plans import GOALS, plan
+from scoring.services.plans import Wish as PlanWish
 from scoring.services.scores import SPLITS, Wish
 from scoring.services.submissions import submit
 from scoring.services.targets import SubmissionError
@@ -40,7 +46,9 @@ from scoring.views.releases import archive_response
 
 LABELS = ("imported", "final")
 RULES = ("described", "as-published")
-FORMATS = ("json", "csv", "jsonl")
+TEXTS = ("yes", "no")
+WITH_FILES = ("compound-check", "estimate")
+FORMATS = ("json", "csv", "jsonl", *FORMS)
 
 
 def _choice(request: Request, name: str, choices: tuple[str, ...], default: str | None = None) -> str | None:
@@ -50,23 +58,53 @@ def _choice(request: Request, name: str, choices: tuple[str, ...], default: str 
     return value
 
 
+class ReportFiles(serializers.Serializer[Any]):
+    """What a report measures with, where it needs a file: read, and not kept."""
+
+    lexicon = serializers.FileField(required=False)
+    judge = serializers.FileField(required=False)
+    compatible = serializers.BooleanField(default=False)
+    column = serializers.CharField(default=None, max_length=100)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        for name in ("lexicon", "judge"):
+            if name in attrs and attrs[name].size > LIMIT:
+                raise serializers.ValidationError({name: f"At most {LIMIT} bytes are taken at once."})
+        return attrs
+
+
+QUERY = [
+    OpenApiParameter("system", str),
+    OpenApiParameter("run", str),
+    OpenApiParameter("round", str, enum=Round.Kind.values),
+    OpenApiParameter("labels", str, enum=LABELS),
+    OpenApiParameter("rule", str, enum=RULES),
+    OpenApiParameter("a", str, description="Of the comparison: the first of two runs, as “system / run”."),
+    OpenApiParameter("b", str, description="The second of them."),
+    OpenApiParameter(
+        "texts", str, enum=TEXTS, description="yes compares BLEU and chrF too, which takes long."
+    ),
+    OpenApiParameter("format", str, enum=FORMATS),
+]
+
+
+@extend_schema(parameters=QUERY, responses={200: OpenApiTypes.OBJECT}, methods=["GET"])
 @extend_schema(
-    parameters=[
-        OpenApiParameter("system", str),
-        OpenApiParameter("run", str),
-        OpenApiParameter("round", str, enum=Round.Kind.values),
-        OpenApiParameter("labels", str, enum=LABELS),
-        OpenApiParameter("rule", str, enum=RULES),
-        OpenApiParameter("format", str, enum=FORMATS),
-    ],
+    parameters=QUERY,
+    request={"multipart/form-data": ReportFiles},
     responses={200: OpenApiTypes.OBJECT},
+    methods=["POST"],
 )
-@api_view(["GET"])
+@api_view(["GET", "POST"])
+@parser_classes([MultiPartParser])
 def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
-    """One report of the campaign, worked out now; people under pseudonyms, but for managers."""
+    """One report of the campaign, worked out now; people under pseudonyms, but for managers.
+
+    POST measures with a file: the compound check with a lexicon, the estimate with a judge's verdicts or a lexicon.
+    """
     user = person(request)
     campaign = campaign_for(user, slug, *READERS)
-    if kind not in REPORTS:
+    if kind not in REPORTS or (request.method == "POST" and kind not in WITH_FILES):
         raise Http404
     manages = Membership.objects.filter(campaign=campaign, user=user, role=Membership.Role.MANAGER).exists()
     form = _choice(request, "format", FORMATS, "json")
@@ -76,12 +114,22 @@ def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
         round=_choice(request, "round", tuple(Round.Kind.values)) or Round.Kind.MAIN,
         labels=_choice(request, "labels", LABELS),
         rule=_choice(request, "rule", RULES) or RULES[0],
+        a=request.query_params.get("a"),
+        b=request.query_params.get("b"),
+        texts=_choice(request, "texts", TEXTS) == "yes",
         real_names=manages,
     )
+    if request.method == "POST":
+        options = _with_files(request, options)
     try:
+        if form in FORMS:
+            drawn = draw(kind, picture_of(campaign, kind, options), form)
+            return HttpResponse(drawn, content_type=FORMS[form])
         document = report(campaign, kind, options)
-    except Refused as error:  # not of this campaign, or not without saying which system
+    except (Refused, ProtocolError) as error:  # not of this campaign, or not without saying which system
         raise serializers.ValidationError({"detail": translated(error.message)}) from None
+    except FormatError as error:
+        raise serializers.ValidationError({"detail": translated(error.sentence)}) from None
     if form == "json":
         return Response(document)
     assert form is not None
@@ -89,6 +137,57 @@ def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
     response = HttpResponse(text, content_type=CONTENT_TYPES[form])
     response.headers["Content-Disposition"] = content_disposition(f"{slug}-{kind}.{form}")
     return response
+
+
+def _with_files(request: Request, options: Options) -> Options:
+    sent = ReportFiles(data=request.data)
+    sent.is_valid(raise_exception=True)
+    data = sent.validated_data
+    judge, lexicon = data.get("judge"), data.get("lexicon")
+    return replace(
+        options,
+        compatible=data["compatible"],
+        column=data["column"],
+        lexicon=lexicon.read() if lexicon else None,
+        judge=judge.read() if judge else None,
+        judge_name=str(judge.name) if judge else options.judge_name,
+    )
+
+
+class PlanQuery(serializers.Serializer[Any]):
+    """A goal and what is known beforehand; the rest is what the campaign has shown so far."""
+
+    goal = serializers.ChoiceField(GOALS)
+    of = serializers.CharField(required=False)
+    width = serializers.FloatField(required=False, min_value=0.01, max_value=49.9)
+    rate = serializers.FloatField(required=False, min_value=0, max_value=100)
+    auc = serializers.FloatField(required=False, min_value=50, max_value=99.9)
+    difference = serializers.FloatField(required=False, min_value=0.01, max_value=100)
+    spread = serializers.FloatField(required=False, min_value=0.01, max_value=200)
+    seed_sd = serializers.FloatField(required=False, min_value=0, max_value=100)
+    runs = serializers.IntegerField(required=False, min_value=1, max_value=1000)
+    comparisons = serializers.IntegerField(required=False, min_value=1, max_value=1000)
+    population = serializers.IntegerField(required=False, min_value=1)
+    experts = serializers.IntegerField(required=False, min_value=1, max_value=99)
+    seconds = serializers.FloatField(required=False, min_value=0)
+    acceptable = serializers.FloatField(required=False, min_value=0, max_value=100)
+    rejectable = serializers.FloatField(required=False, min_value=0, max_value=100)
+    alpha = serializers.FloatField(required=False, min_value=0.001, max_value=0.999)
+    beta = serializers.FloatField(required=False, min_value=0.001, max_value=0.999)
+    lot = serializers.IntegerField(required=False, min_value=1)
+
+
+@extend_schema(parameters=[PlanQuery], responses={200: OpenApiTypes.OBJECT})
+@api_view(["GET"])
+def plan_of(request: Request, slug: str) -> Response:
+    """How many compounds or triples, and hours, a goal takes; or how many to spot-check."""
+    campaign = campaign_for(person(request), slug, *READERS)
+    asked = PlanQuery(data=request.query_params)
+    asked.is_valid(raise_exception=True)
+    try:
+        return Response(plan(campaign, PlanWish(**asked.validated_data)))
+    except (Refused, ProtocolError) as error:
+        raise serializers.ValidationError({"detail": translated(error.message)}) from None
 
 
 # Submissions -----------------------------------------------------------------------------------------------------
@@ -189,29 +288,7 @@ def board(request: Request, slug: str) -> Response:
     lines = leaderboard(
         submitter.campaign, split=split, release=release, viewer=submitter.user, manages=submitter.manages
     )
-    return Response(
-        {
-            "split": split,
-            "release": release.name if release else None,
-            "systems": [_board_line(line) for line in lines],
-        }
-    )
-
-
-def _board_line(line: BoardLine) -> dict[str, Any]:
-    return {
-        "system": line.system,
-        "runs": [run.run for run in line.runs],
-        "mine": line.mine,
-        "tuned": line.tuned,
-        "stale": line.stale,
-        "figures": {
-            group: {
-                name: {"mean": found.mean, "sd": found.sd, "n": found.n} for name, found in measures.items()
-            }
-            for group, measures in line.figures.items()
-        },
-    }
+    return Response(board_document(lines, split=split, release=release))
 
 
 def _issue(issue: RowIssue) -> dict[str, Any]:

@@ -158,3 +158,147 @@ def _split_choices(campaign: Campaign, *, has_splits: bool) -> Sequence[tuple[st
         ]
     rules = [KEEP, *RULES, NONE] if has_splits else [*RULES, NONE]
     return [(rule, SPLIT_WORDS[rule]) for rule in rules]
+
+
+class CheckForm(forms.Form):
+    """The word list of the automatic compound check."""
+
+    lexicon = UploadedTable(
+        label=_("Word list"),
+        help_text=_(
+            "A line for each atom: the atom, a tab, its translations apart by “/”. It is read and not kept."
+        ),
+    )
+    compatible = forms.BooleanField(label=_("The published check with its quirks"), required=False)
+
+
+class EstimateForm(forms.Form):
+    """An automatic judge: its verdicts in a file, or the word list of the compound check."""
+
+    judge = UploadedTable(
+        label=_("A judge's verdicts"),
+        required=False,
+        help_text=_(
+            "CSV, TSV, JSONL or XLSX with item_id (or compound and context_no) and label, 1 for correct and 0 for "
+            "wrong, of every item. It is read and not kept."
+        ),
+    )
+    lexicon = UploadedTable(
+        label=_("Or the word list of the compound check"),
+        required=False,
+        help_text=_("A line for each atom: the atom, a tab, its translations apart by “/”."),
+    )
+    compatible = forms.BooleanField(label=_("The published check with its quirks"), required=False)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        if not self.errors and bool(data.get("judge")) == bool(data.get("lexicon")):
+            raise forms.ValidationError(_("Choose one file: a judge's verdicts or a word list."))
+        return data
+
+
+class PlanForm(forms.Form):
+    """What every plan may be given; an empty field takes what the campaign has shown so far."""
+
+    seconds = forms.FloatField(label=_("Seconds a judgement takes"), required=False, min_value=0)
+    experts = forms.IntegerField(label=_("Experts on each item"), required=False, min_value=1, max_value=99)
+
+    def __init__(self, data: Any = None, *, of: Sequence[str], **more: Any) -> None:
+        super().__init__(data, **more)
+        if "of" in self.fields:
+            self.fields["of"] = forms.ChoiceField(
+                label=_("Figure"), choices=[(name, PLANNED[name]) for name in of]
+            )
+        if "auc" in self.fields and "auc" not in of:
+            del self.fields["auc"]
+
+
+PLANNED = {
+    "aggregate": _("Aggregate error rate"),
+    "instance": _("Instance error rate"),
+    "share": _("Share of triples"),
+    "auc": _("AUC"),
+}
+
+
+class PrecisionForm(PlanForm):
+    """A figure to ± so many points."""
+
+    field_order = ("of", "width", "rate", "auc", "population")
+    of = forms.CharField()
+    width = forms.FloatField(label=_("± points"), initial=3, min_value=0.1, max_value=49)
+    rate = forms.FloatField(
+        label=_("Expected rate in %"),
+        required=False,
+        min_value=0,
+        max_value=100,
+        help_text=_("For an AUC: the share of plausible triples. Empty: what was found so far, else 50."),
+    )
+    auc = forms.FloatField(
+        label=_("Expected AUC"), required=False, min_value=50, max_value=99.9, help_text=_("Empty: 75.")
+    )
+    population = forms.IntegerField(
+        label=_("How many there are"),
+        required=False,
+        min_value=1,
+        help_text=_("Where the figure is about these and no others."),
+    )
+
+
+class DifferenceForm(PlanForm):
+    """A difference between two systems to be found."""
+
+    field_order = ("of", "difference", "rate", "spread", "seed_sd", "runs", "comparisons")
+    of = forms.CharField()
+    difference = forms.FloatField(label=_("Difference in points"), initial=3, min_value=0.1, max_value=100)
+    rate = forms.FloatField(
+        label=_("Expected rate in %"),
+        required=False,
+        min_value=0,
+        max_value=100,
+        help_text=_("Empty: what was found so far, else 50."),
+    )
+    spread = forms.FloatField(
+        label=_("Standard deviation of the paired difference, in points"),
+        required=False,
+        min_value=0.1,
+        max_value=200,
+        help_text=_("Empty: as from the rate, if the systems' results go together by one half."),
+    )
+    seed_sd = forms.FloatField(
+        label=_("Standard deviation between runs of one system, in points"),
+        required=False,
+        min_value=0,
+        max_value=100,
+        help_text=_("Empty or 0 compares these runs and no others."),
+    )
+    runs = forms.IntegerField(label=_("Runs of each system"), initial=1, min_value=1, max_value=1000)
+    comparisons = forms.IntegerField(label=_("Pairs tested together"), initial=1, min_value=1, max_value=1000)
+
+
+class SpotCheckForm(PlanForm):
+    """A part to be accepted or turned down by a sample."""
+
+    field_order = ("acceptable", "rejectable", "alpha", "beta", "lot")
+    acceptable = forms.FloatField(
+        label=_("Acceptable error rate in %"), initial=5, min_value=0, max_value=100
+    )
+    rejectable = forms.FloatField(
+        label=_("Rejectable error rate in %"), initial=15, min_value=0, max_value=100
+    )
+    alpha = forms.FloatField(
+        label=_("Risk α to turn down a good part"), initial=0.05, min_value=0.001, max_value=0.999
+    )
+    beta = forms.FloatField(
+        label=_("Risk β to pass a bad part"), initial=0.1, min_value=0.001, max_value=0.999
+    )
+    lot = forms.IntegerField(
+        label=_("Units of the part"), required=False, min_value=1, help_text=_("Empty: a large part.")
+    )
+
+
+PLAN_FORMS: dict[str, type[PlanForm]] = {
+    "precision": PrecisionForm,
+    "difference": DifferenceForm,
+    "spot-check": SpotCheckForm,
+}

@@ -6,7 +6,7 @@ Tables for people stand in `reports`; here nothing is rounded and no cell holds 
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Document = Mapping[str, Any]
@@ -22,7 +22,25 @@ def records(kind: str, document: Document) -> list[Record]:
             rows = list(_agreement(document))
         case "artifacts":
             rows = [dict(word) for word in document["words"]]
-        case "bleu" | "compound-check":
+        case "comparison":
+            rows = list(_comparison(document))
+        case "bleu":
+            chrf = {f"chrf_{name}": document["chrf"][name] for name in ("score", "signature")}
+            rows = [{name: value for name, value in {**document, **chrf}.items() if _is_plain(value)}]
+        case "estimate":
+            rows = [
+                {
+                    "rate": rate,
+                    "judge": document["judge"],
+                    **{name: value for name, value in document[rate].items() if _is_plain(value)},
+                    **_bounds("ci95", document[rate]["ci95"]),
+                }
+                for rate in ("instance", "aggregate")
+            ]
+        case "plan":
+            assumed = {f"assumed_{name}": value for name, value in document.get("assumed", {}).items()}
+            rows = [{name: value for name, value in {**document, **assumed}.items() if _is_plain(value)}]
+        case "compound-check":
             rows = [{name: value for name, value in document.items() if _is_plain(value)}]
         case _:
             rows = [
@@ -60,6 +78,48 @@ def _error_rates(document: Document) -> Iterator[Record]:
                     **_bounds("bounds", found.get("bounds")),
                     "reason": found.get("reason"),
                 }
+    corrected = document["noise_corrected"] or {"by_model": {}}
+    for model, found in corrected["by_model"].items():
+        for rate in ("instance", "aggregate"):
+            yield {
+                "by": "all",
+                "group": "all",
+                "rate": f"{rate}, noise-corrected ({model})",
+                "n": corrected["compounds"],
+                "percent": found[rate]["percent"],
+                **_bounds("ci95", found[rate]["ci95"]),
+                "reason": found.get("reason"),
+            }
+
+
+def _comparison(document: Document) -> Iterator[Record]:
+    for found in document["systems"]:
+        plain = {name: value for name, value in found.items() if _is_plain(value)}
+        yield {"table": "system", **plain, "values": " ".join(str(value) for value in found["values"])}
+    for made in (document["texts"] or {}).values() if "reason" not in (document["texts"] or {}) else ():
+        for system in made["systems"]:
+            yield {
+                "table": "system",
+                "name": system["name"],
+                "measure": made["metric"],
+                "n": made["n"],
+                "mean": system["score"],
+                **_bounds("ci95", system["ci95"]),
+            }
+        yield from _differences(made["differences"])
+    yield from _differences(document["differences"])
+    for row in document["heat_map"]["rows"]:
+        for system, share in zip(document["heat_map"]["systems"], row["percent"], strict=True):
+            yield {"table": "compound", "name": system, "compound": row["compound"], "mean": share}
+    parted = document["differing"] or {"instances": ()}
+    for one in parted["instances"]:
+        yield {"table": "instance", "a": parted["a"], "b": parted["b"], **one}
+
+
+def _differences(found: Sequence[Document]) -> Iterator[Record]:
+    for one in found:
+        plain = {name: value for name, value in one.items() if _is_plain(value)}
+        yield {"table": "difference", **plain, **_bounds("ci95", one["ci95"])}
 
 
 def _agreement(document: Document) -> Iterator[Record]:
@@ -69,6 +129,14 @@ def _agreement(document: Document) -> Iterator[Record]:
     for by, groups in document["by"].items():
         for group, report in groups.items():
             yield from _coefficients(by, group, report)
+    yield from _coefficients("all", "mean over pairs", {"coefficients": document["mean_over_pairs"]})
+    for label, found in document["specific_agreement"].items():
+        yield from _coefficients("label", label, {"coefficients": {"specific": found}})
+    if "self_consistency" in document:
+        again = document["self_consistency"]
+        yield from _coefficients("self-consistency", "all", again["overall"])
+        for name, report in again["by_person"].items():
+            yield from _coefficients("self-consistency", name, report)
 
 
 def _coefficients(

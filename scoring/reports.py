@@ -14,13 +14,15 @@ Document = Mapping[str, Any]
 class Table:
     """One table as text; the first column names the row, the others hold figures.
 
-    `notes` say why there is a dash in place of a figure, or, without columns, why there is no table.
+    `notes` say why there is a dash in place of a figure, or, without columns, why there is no table; `remarks` what
+    else belongs to the table.
     """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
 
 
 def percent(value: float | None) -> str:
@@ -70,7 +72,36 @@ def _error_rates(document: Document) -> list[Table]:
         ["wrong contexts", "compounds"],
         [[str(wrong), str(count)] for wrong, count in enumerate(histogram)],
     )
-    return [table("Error rates", {"all": document}), *by, counts]
+    return [table("Error rates", {"all": document}), _without_noise(document), *by, counts]
+
+
+NOISE_TITLE = "Corrected for the experts' noise"
+
+
+def _without_noise(document: Document) -> Table:
+    corrected = document["noise_corrected"]
+    if corrected is None:
+        return Table(NOISE_TITLE, [], [], [document["noise_corrected_reason"]])
+    columns = (
+        "noise taken as", "aggregate %", "aggregate 95 % interval", "instance %", "instance 95 % interval",
+        "false alarms %", "misses %",
+    )  # fmt: skip
+    rows = [
+        [
+            model,
+            percent(found["aggregate"]["percent"]),
+            interval(found["aggregate"]["ci95"], percent),
+            percent(found["instance"]["percent"]),
+            interval(found["instance"]["ci95"], percent),
+            percent(found["false_alarm_percent"]),
+            percent(found["miss_percent"]),
+        ]
+        for model, found in corrected["by_model"].items()
+    ]
+    notes = [
+        f"judged twice: {corrected['doubles']}, differing: {corrected['differing']} ({corrected['source']})"
+    ]
+    return Table(NOISE_TITLE, columns, rows, [*_why(corrected["by_model"].values())], notes)
 
 
 _RATES = ("instance", "aggregate", "all_contexts_wrong")
@@ -147,14 +178,56 @@ def _agreement(document: Document) -> list[Table]:
             "Pairs of experts", ["pair", "n", *(COEFFICIENTS[name] for name in kappas)], pairs, _why(of_pairs)
         ),
         Table(
-            "Means over pairs",
+            "Plain means over pairs of experts",
             ["coefficient", "value", "pairs"],
             means,
             _why(document["mean_over_pairs"].values()),
         ),
         given,
+        _specific(document),
         *(_agreement_by(name, groups) for name, groups in document["by"].items()),
+        *_self_consistency(document),
     ]
+
+
+def _specific(document: Document) -> Table:
+    found = document["specific_agreement"]
+    rows = [
+        [label, coefficient(one["value"]), interval(one["ci95"], coefficient), str(one["n"])]
+        for label, one in found.items()
+    ]
+    columns = ["label", "agreement", "95 % interval", "n"]
+    return Table("Specific agreement on each label", columns, rows, _why(found.values()))
+
+
+def _self_consistency(document: Document) -> list[Table]:
+    if "self_consistency" not in document:
+        return []
+    found = document["self_consistency"]
+    people = {"all": found["overall"], **found["by_person"]}
+    moves = {"all": found["shift"], **found["shift_by_person"]}
+    shown = ("raw", "cohen")
+    rows = [
+        [
+            name,
+            str(moves[name]["n"]),
+            *(coefficient(one["coefficients"][figure]["value"]) for figure in shown),
+            str(moves[name]["up"]),
+            str(moves[name]["down"]),
+            p_shown(moves[name]["p"]),
+        ]
+        for name, one in people.items()
+    ]
+    columns = [
+        "expert",
+        "judged twice",
+        *(COEFFICIENTS[figure] for figure in shown),
+        "up",
+        "down",
+        "p (sign test)",
+    ]
+    figures = (one["coefficients"][figure] for one in people.values() for figure in shown)
+    return [Table("Self-consistency", columns, rows, _why(figures))]
 
 
 def _agreement_by(name: str, groups: Mapping[str, Document]) -> Table:
@@ -206,13 +279,100 @@ def _artifacts(document: Document) -> list[Table]:
 
 
 def _bleu(document: Document) -> list[Table]:
+    chrf = document["chrf"]
     row = [
         document["system"] or "–",
         str(document["n"]),
         str(document["left_out"]),
         percent(document["score"]),
+        percent(chrf["score"]),
     ]
-    return [Table("Character BLEU", ["system", "n", "left out", "BLEU"], [row], _why([document]))]
+    columns = ["system", "n", "left out", "BLEU", "chrF"]
+    return [Table("Character BLEU", columns, [row], _why([document]), [f"chrF: {chrf['signature']}"])]
+
+
+def p_shown(value: float | None) -> str:
+    """A p-value with four decimals; one that would be 0.0000 as < 0.0001, a dash where there is none."""
+    if value is None:
+        return "–"
+    return "< 0.0001" if value < 0.00005 else f"{value:.4f}"
+
+
+def _comparison(document: Document) -> list[Table]:
+    systems = [
+        [
+            found["name"],
+            found["measure"],
+            str(found["n"]),
+            *(percent(found[name]) for name in ("mean", "sd", "low", "high")),
+        ]
+        for found in document["systems"]
+    ]
+    columns = ["system", "error rate", "runs", "mean %", "sd", "lowest", "highest"]
+    reasons = list(
+        dict.fromkeys(found["sd_reason"] for found in document["systems"] if found.get("sd_reason"))
+    )
+    spreads = Table("Systems", columns, systems, [*_why(document["systems"]), *reasons])
+    if "one_system" in document:
+        return [spreads, Table("Differences", [], [], [document["one_system"]]), *_pair(document)]
+    return [spreads, _differences(document["differences"], document["note"]), *_pair(document)]
+
+
+def _differences(found: Sequence[Document], note: str, title: str = "Differences (a minus b)") -> Table:
+    columns = ["measure", "a", "b", "n", "a %", "b %", "difference", "95 % interval", "p", "p (Holm)"]
+    rows = [
+        [
+            one["measure"],
+            one["a"],
+            one["b"],
+            str(one["n"]),
+            percent(one["value_a"]),
+            percent(one["value_b"]),
+            percent(one["difference"]),
+            interval(one["ci95"], percent),
+            p_shown(one["p"]),
+            p_shown(one["p_holm"]),
+        ]
+        for one in found
+    ]
+    return Table(title, columns, rows, _why(found), [note] if note else [])
+
+
+def _pair(document: Document) -> list[Table]:
+    """What was found for two runs: texts where asked for, and on how many instances they part."""
+    found: list[Table] = []
+    texts = document["texts"]
+    if texts and "reason" in texts:
+        found.append(Table("BLEU and chrF", [], [], [texts["reason"]]))
+    elif texts:
+        rows = [
+            [
+                made["metric"],
+                system["name"],
+                str(made["n"]),
+                percent(system["score"]),
+                interval(system["ci95"], percent),
+            ]
+            for made in texts.values()
+            for system in made["systems"]
+        ]
+        signatures = [made["signature"] for made in texts.values()]
+        found.append(
+            Table("BLEU and chrF", ["metric", "system", "n", "score", "95 % interval"], rows, (), signatures)
+        )
+        found.append(
+            _differences(
+                [one for made in texts.values() for one in made["differences"]],
+                "",
+                "Differences in BLEU and chrF",
+            )
+        )
+    if document["differing"]:
+        parted = document["differing"]
+        names = (parted["a"], parted["b"])
+        counts = [[name, str(sum(one["wrong"] == name for one in parted["instances"]))] for name in names]
+        found.append(Table("Instances on which two runs differ", ["wrong here only", "instances"], counts))
+    return found
 
 
 def _compound_check(document: Document) -> list[Table]:
@@ -232,6 +392,88 @@ def _compound_check(document: Document) -> list[Table]:
     return [Table("Automatic compound check (diagnostic)", columns, [row], notes)]
 
 
+def _leaderboard(document: Document) -> list[Table]:
+    systems = document["systems"]
+    figures = systems[0]["figures"] if systems else {}
+    columns = [f"{group} {_METRICS[name]}" for group, measures in figures.items() for name in measures]
+    rows = [
+        [
+            one["system"],
+            str(len(one["runs"])),
+            *(_spread(found) for measures in one["figures"].values() for found in measures.values()),
+        ]
+        for one in systems
+    ]
+    note = "means over runs ± standard deviation"
+    return [Table(f"Leaderboard, {document['split']} ({note})", ["system", "runs", *columns], rows)]
+
+
+_METRICS = {"auc": "AUC", "f1": "F1", "bleu": "BLEU", "chrf": "chrF"}
+
+
+def _spread(found: Document) -> str:
+    return percent(found["mean"]) + ("" if found["sd"] is None else f" ± {percent(found['sd'])}")
+
+
+def _estimate(document: Document) -> list[Table]:
+    columns = (
+        "rate", "compounds", "judged in full", "judge %", "correction", "estimate %", "95 % interval",
+        "sample alone %", "gain",
+    )  # fmt: skip
+    rows = [
+        [
+            rate,
+            str(found["population"]),
+            str(found["sample"]),
+            percent(found["automatic_percent"]),
+            percent(found["correction"]),
+            percent(found["percent"]),
+            interval(found["ci95"], percent),
+            percent(found["sample_only_percent"]),
+            percent(found["gain"]),
+        ]
+        for rate, found in ((rate, document[rate]) for rate in ("instance", "aggregate"))
+    ]
+    notes = _why(document[rate] for rate in ("instance", "aggregate"))
+    return [
+        Table("Difference estimate of the error rates", columns, rows, notes, [f"judge: {document['judge']}"])
+    ]
+
+
+def _plan(document: Document) -> list[Table]:
+    """What a goal takes, and what it was assumed to rest on."""
+    if document["goal"] == "spot-check":
+        names = (
+            "acceptable",
+            "rejectable",
+            "alpha",
+            "beta",
+            "lot",
+            "n",
+            "c",
+            "risk_good",
+            "risk_bad",
+            "hours",
+        )
+        rows = [[name, _plain(document[name])] for name in names]
+        return [Table("Spot check: check n, accept with at most c errors", ["", "value"], rows)]
+    rows = [[name, _plain(document[name])] for name in ("units", "judgements", "hours")]
+    rows += [[f"assumed: {name}", _plain(value)] for name, value in document["assumed"].items()]
+    return [Table(f"{document['goal']} ({document['unit']})", ["", "value"], rows, _why([document]))]
+
+
+def _plain(value: float | str | None) -> str:
+    return (
+        "–"
+        if value is None
+        else value
+        if isinstance(value, str)
+        else f"{value:.4g}"
+        if isinstance(value, float)
+        else str(value)
+    )
+
+
 _TABLES: Mapping[str, Callable[[Document], list[Table]]] = {
     "error-rates": _error_rates,
     "agreement": _agreement,
@@ -240,7 +482,11 @@ _TABLES: Mapping[str, Callable[[Document], list[Table]]] = {
     "score": _classification,
     "artifacts": _artifacts,
     "bleu": _bleu,
+    "comparison": _comparison,
     "compound-check": _compound_check,
+    "estimate": _estimate,
+    "plan": _plan,
+    "leaderboard": _leaderboard,
 }
 
 
@@ -258,7 +504,9 @@ def _markdown_table(table: Table) -> str:
         "|" + "|".join([" --- ", *(" ---: " for _ in table.columns[1:])]) + "|",
     ]
     lines += [_markdown_row(row) for row in table.rows]
-    return "\n\n".join([f"**{table.title}**", "\n".join(lines), *(f"–: {note}" for note in table.notes)])
+    return "\n\n".join(
+        [f"**{table.title}**", "\n".join(lines), *(f"–: {note}" for note in table.notes), *table.remarks]
+    )
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
@@ -268,6 +516,7 @@ def _markdown_row(cells: Iterable[str]) -> str:
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "κ": r"$\kappa$", "α": r"$\alpha$",
+    "±": r"$\pm$",
 }  # fmt: skip
 
 
@@ -294,6 +543,7 @@ def _latex_table(table: Table) -> str:
             r"\bottomrule",
             r"\end{tabular}",
             *(rf"\par\footnotesize --: {_latex(note)}" for note in table.notes),
+            *(rf"\par\footnotesize {_latex(remark)}" for remark in table.remarks),
             r"\end{table}",
         ]
     )

@@ -3,11 +3,13 @@
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from scoring import api
-from scoring.views import compute, releases, reports, submissions
+from scoring.views import checks, compute, pictures, plans, releases, reports, submissions
 
 Urls = list[URLPattern | URLResolver]
 
-KIND = r"(?P<kind>error-rates|agreement|bleu|statistics|human|artifacts)"
+KIND = r"(?P<kind>error-rates|comparison|agreement|bleu|statistics|human|artifacts)"
+
+CHECK = r"(?P<kind>compound-check|estimate)"  # of a file from who asks
 
 # /campaigns/<slug>/
 report_urls: Urls = [
@@ -15,6 +17,13 @@ report_urls: Urls = [
     path("reports/", reports.reports, name="reports"),
     path("reports/agreement/compute/", compute.compute_agreement, name="compute_agreement"),
     path("reports/agreement/parts/<int:index>/compute/", compute.compute_part, name="compute_part"),
+    re_path(
+        r"^reports/(?P<kind>artifacts|comparison)/figure\.(?P<format>svg|pdf)$",
+        pictures.report_picture,
+        name="report_picture",
+    ),
+    path("reports/plan/", plans.plan, name="plan"),
+    re_path(rf"^reports/{CHECK}/$", checks.check, name="check"),
     re_path(rf"^reports/{KIND}/$", reports.report, name="report"),
     re_path(rf"^reports/{KIND}\.(?P<format>md|tex|csv|json)$", reports.report_file, name="report_file"),
 ]
@@ -26,12 +35,18 @@ board_urls: Urls = [
     path("submissions/", submissions.submissions, name="submissions"),
     path("submissions/settings/", submissions.submissions_settings, name="submissions_settings"),
     path("submissions/again/", submissions.submissions_again, name="submissions_again"),
+    re_path(
+        r"^submissions/(?P<pk>[0-9]{1,9})/(?P<name>precision-recall|reliability)\.(?P<format>svg|pdf)$",
+        pictures.submission_picture,
+        name="submission_picture",
+    ),
     path("submissions/<int:pk>/", submissions.submission, name="submission"),
     re_path(
         r"^submissions/items\.(?P<format>csv|jsonl|xlsx|parquet)$",
         submissions.submission_items,
         name="submission_items",
     ),
+    re_path(r"^submissions/board\.(?P<format>md|tex|csv|json)$", submissions.board_file, name="board_file"),
     path("releases/", releases.releases, name="releases"),
     re_path(rf"^releases/{RELEASE}/$", releases.release, name="release"),
     re_path(rf"^releases/{RELEASE}/archive/$", releases.release_file, name="release_file"),
@@ -44,6 +59,7 @@ urlpatterns: Urls = [
 
 # /api/v1/campaigns/<slug>/
 api_urlpatterns: Urls = [
+    path("plan/", api.plan_of, name="api_plan"),
     path("reports/<str:kind>/", api.report_of, name="api_report"),
     path("submissions/", api.submissions, name="api_submissions"),
     path("submissions/<int:pk>/", api.submission, name="api_submission"),

@@ -261,6 +261,12 @@ ROUTES = {
         {MANAGER, VIEWER}, get=200, with_=lambda cast: {"kind": "statistics", "format": "md"}
     ),
     "plan": Route({MANAGER, VIEWER}, get=200),
+    "report_picture": Route(
+        {MANAGER, VIEWER}, get=409, with_=lambda cast: {"kind": "artifacts", "format": "svg"}
+    ),
+    "submission_picture": Route(
+        {MANAGER}, get=404, with_=lambda cast: {"pk": 1, "name": "reliability", "format": "svg"}
+    ),
     # the cast's campaign is of triples: a check of compounds is not there, whoever asks
     "check": Route({MANAGER, VIEWER}, get=404, post=404, with_=lambda cast: {"kind": "compound-check"}),
     # submissions and releases; viewers and strangers submit only where a manager opened the board

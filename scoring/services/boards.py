@@ -6,7 +6,7 @@ plausible, precision alone would tell its label.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -29,6 +29,22 @@ Document = Mapping[str, Any]
 
 def shown_document(document: Document) -> dict[str, Any]:
     """What a submitter is shown of their figures; `withheld` names the groups whose figures would tell too much."""
+    return _rounded(_without_hidden(document))
+
+
+def _rounded(document: Document) -> dict[str, Any]:
+    if "rows" not in document:
+        return dict(document)
+    rows = [row | {name: _to_decimals(row[name]) for name in SHOWN_MEASURES} for row in document["rows"]]
+    return {**document, "rows": rows}
+
+
+def _to_decimals(value: float | None) -> float | None:
+    return None if value is None else round(value, DECIMALS)
+
+
+def _without_hidden(document: Document) -> dict[str, Any]:
+    """The same, not yet rounded, for what is computed of it."""
     if "rows" not in document:  # translations: references hold no label
         return dict(document)
     rows, withheld = [], []
@@ -36,10 +52,7 @@ def shown_document(document: Document) -> dict[str, Any]:
         if min(row["plausible"], row["n"] - row["plausible"]) < LEAST_OF_A_CLASS:
             withheld.append(row["group"])
             continue
-        rows.append(
-            {"group": row["group"], "n": row["n"]}
-            | {name: None if row[name] is None else round(row[name], DECIMALS) for name in SHOWN_MEASURES}
-        )
+        rows.append({name: row[name] for name in ("group", "n", *SHOWN_MEASURES)})
     kept = {name: value for name, value in document.items() if name not in HIDDEN}
     return kept | {"rows": rows, "withheld": withheld, "least_of_a_class": LEAST_OF_A_CLASS}
 
@@ -48,6 +61,12 @@ def document_for(submission: Submission, *, manages: bool) -> dict[str, Any]:
     """A submission's figures as this reader may see them."""
     document = submission.evaluation.result
     return dict(document) if manages else shown_document(document)
+
+
+def _exact(submission: Submission, *, manages: bool) -> dict[str, Any]:
+    """The same before rounding: the mean over runs is that of the figures, not of what is left of them."""
+    document = submission.evaluation.result
+    return dict(document) if manages else _without_hidden(document)
 
 
 # Runs ------------------------------------------------------------------------------------------------------------
@@ -68,7 +87,7 @@ def over_runs(submission: Submission, *, manages: bool = True) -> dict[str, Any]
         created_by=submission.created_by,
     )
     runs = _latest(same.select_related("evaluation", "campaign", "release"))
-    documents = [document_for(run, manages=manages) for run in runs]
+    documents = [_exact(run, manages=manages) for run in runs]
     names = [run.run for run in runs]
     if any("rows" not in document for document in documents):
         figures = {
@@ -80,7 +99,7 @@ def over_runs(submission: Submission, *, manages: bool = True) -> dict[str, Any]
     rows = [
         {"group": group}
         | {
-            name: _spread_json(_spread(documents, submission.system, group, name))
+            name: _spread_json(_spread(documents, submission.system, group, name, manages=manages))
             for name in (MEASURES if manages else SHOWN_MEASURES)
         }
         for group in groups
@@ -96,9 +115,10 @@ def _latest(submissions: Any) -> list[Submission]:
     return [latest[key] for key in sorted(latest, key=lambda key: (key[1], key[2], key[0] or 0))]
 
 
-def _spread(documents: Sequence[Document], system: str, group: str, measure: str) -> Spread:
+def _spread(documents: Sequence[Document], system: str, group: str, measure: str, *, manages: bool) -> Spread:
     rows = [{row["group"]: row for row in document["rows"]}.get(group, {}) for document in documents]
-    return spread(system, measure, [row.get(measure) for row in rows])
+    found = spread(system, measure, [row.get(measure) for row in rows])
+    return found if manages else replace(found, mean=_to_decimals(found.mean), sd=_to_decimals(found.sd))
 
 
 def _spread_json(found: Spread) -> dict[str, Any]:
@@ -142,12 +162,12 @@ def leaderboard(
 
 
 def _line(runs: Sequence[Submission], *, viewer: User | None, manages: bool) -> BoardLine:
-    documents = [document_for(run, manages=manages) for run in runs]
+    documents = [_exact(run, manages=manages) for run in runs]
     system = runs[0].system
     figures: dict[str, dict[str, Spread]]
     if "rows" in documents[0]:
         figures = {
-            group: {name: _spread(documents, system, group, name) for name in SHOWN_MEASURES}
+            group: {name: _spread(documents, system, group, name, manages=manages) for name in SHOWN_MEASURES}
             for group in BOARD_GROUPS
         }
     else:

@@ -152,6 +152,35 @@ def instances_of(chosen: SystemRun, labels: Labels) -> tuple[Instances, list[int
     outputs = Output.objects.filter(
         system=chosen.system, run=chosen.run, batch__published_at__isnull=False
     ).values_list("context", "item", "context__unit", "item__retired_at")
+    return _instances(list(outputs), _contexts(chosen.system.campaign_id), labels)
+
+
+def all_instances_of(
+    campaign: Campaign, labels: Labels
+) -> dict[tuple[str, str], tuple[Instances, list[int]]]:
+    """The same for every run of every system, by both their names, in the order of import."""
+    outputs = Output.objects.filter(system__campaign=campaign, batch__published_at__isnull=False).values_list(
+        "context", "item", "context__unit", "item__retired_at", "system__name", "run"
+    )
+    of_run: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
+    for row in outputs.order_by("system", "run").iterator(CHUNK):
+        of_run.setdefault((row[4], row[5]), []).append(row[:4])
+    contexts = _contexts(campaign.pk)
+    return {run: _instances(rows, contexts, labels) for run, rows in of_run.items()}
+
+
+def _contexts(campaign: int) -> list[tuple[Any, ...]]:
+    found = Context.objects.filter(unit__campaign=campaign, batch__published_at__isnull=False)
+    return list(
+        found.order_by("unit__position", "pk").values_list(
+            "pk", "unit__key", "unit__type", "unit__pattern", "unit__words", "unit__atoms", "unit"
+        )
+    )
+
+
+def _instances(
+    outputs: Sequence[tuple[Any, ...]], of_campaign: Sequence[tuple[Any, ...]], labels: Labels
+) -> tuple[Instances, list[int]]:
     item_of, units, withdrawn = {}, set(), set()
     for context, item, unit, retired_at in outputs:
         if retired_at:
@@ -160,15 +189,7 @@ def instances_of(chosen: SystemRun, labels: Labels) -> tuple[Instances, list[int
             item_of[context] = item
             units.add(unit)
     # Put together here: as one query over rows that came in a moment ago it takes PostgreSQL for ever.
-    contexts = [
-        row
-        for row in Context.objects.filter(
-            unit__campaign=chosen.system.campaign_id, batch__published_at__isnull=False
-        )
-        .order_by("unit__position", "pk")
-        .values_list("pk", "unit__key", "unit__type", "unit__pattern", "unit__words", "unit__atoms", "unit")
-        if row[6] in units and row[0] not in withdrawn
-    ]
+    contexts = [row for row in of_campaign if row[6] in units and row[0] not in withdrawn]
     items = [item_of.get(row[0], 0) for row in contexts]
     verdict = np.array([_verdict(labels.by_item.get(item)) for item in items], dtype=np.int8)
     return (
@@ -291,6 +312,8 @@ class Translations:
     compounds: list[str]
     types: list[str]
     items: list[int]
+    contexts: list[int]
+    units: list[int]
 
 
 def translations_of(chosen: SystemRun) -> Translations:
@@ -302,7 +325,7 @@ def translations_of(chosen: SystemRun) -> Translations:
         .order_by("pk")
         .values_list(
             "translation", "context__reference", "context__source_differs", "context__key",
-            "context__unit__compound", "context__unit__type", "item",
+            "context__unit__compound", "context__unit__type", "item", "context", "context__unit",
         )
         .iterator(CHUNK)
     )  # fmt: skip
@@ -314,4 +337,6 @@ def translations_of(chosen: SystemRun) -> Translations:
         [row[4] for row in rows],
         [row[5] for row in rows],
         [row[6] for row in rows],
+        [row[7] for row in rows],
+        [row[8] for row in rows],
     )

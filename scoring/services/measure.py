@@ -7,17 +7,25 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.models import Campaign, Round
+from annotation.protocol.base import get_protocol
 from annotation.protocol.compound import analyse
 from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
 from annotation.services.exports import names_of
+from scoring.services.circumstances import circumstances
+from scoring.services.comparing import comparison
+from scoring.services.conditions import conditions_of, more_breakdowns
+from scoring.services.doubles import doubles_of, repeats_of
 from scoring.services.gather import (
+    Labels,
+    SystemRun,
+    Translations,
     choose_run,
     instances_of,
     labels_of,
@@ -25,13 +33,17 @@ from scoring.services.gather import (
     translations_of,
     triples_of,
 )
+from scoring.services.judge_files import fingerprint, verdicts_of
 from scoring.stats.agreement import agreement, by_group
 from scoring.stats.artifacts import artifacts
-from scoring.stats.bleu import corpus_bleu
+from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.classification import Gold, human_performance
 from scoring.stats.composition import composition
-from scoring.stats.compound_check import compound_check, read_lexicon
+from scoring.stats.compound_check import CompoundCheck, compound_check, read_lexicon
+from scoring.stats.consistency import Repeats, self_consistency
+from scoring.stats.difference_estimate import difference_estimate
 from scoring.stats.error_rates import Instances, error_rates
+from scoring.stats.noise import Model, noise_corrected
 
 SEED = 0
 Document = dict[str, Any]
@@ -50,6 +62,12 @@ class Options:
     lexicon: bytes | None = None
     real_names: bool = False  # people under their account's names: for managers who ask
     part: int | None = None
+    a: str | None = None  # of the comparison: two runs by their titles
+    b: str | None = None
+    judge: bytes | None = None  # of the estimate: a file of 1 and 0
+    judge_name: str = "judge.csv"
+    column: str | None = None  # of that file
+    texts: bool = True  # BLEU and chrF in the comparison as well: slow
     resamples: int = 1000
     seed: int = SEED
 
@@ -59,29 +77,57 @@ def error_rates_report(campaign: Campaign, options: Options) -> Document:
     _only(campaign, Campaign.Protocol.COMPOUND, "error rates")
     labels = labels_of(campaign, options.labels)
     chosen = choose_run(campaign, options.system, options.run)
-    instances, _items = instances_of(chosen, labels)
-    rates = error_rates(instances, labels=labels.signature, seed=options.seed, resamples=options.resamples)
+    instances, items = instances_of(chosen, labels)
+    drawing: Drawing = {"seed": options.seed, "resamples": options.resamples}
+    rates = error_rates(instances, labels=labels.signature, **drawing)
+    more = more_breakdowns(
+        instances, conditions_of(campaign, instances, items), labels=labels.signature, **drawing
+    )
+    document = rates.as_json()
+    document["by"] |= {
+        name: {value: row.as_json() for value, row in rows.items()} for name, rows in more.items()
+    }
     return {
         "campaign": campaign.slug,
         "system": chosen.system.name,
         "run": chosen.run,
-        **rates.as_json(),
+        **document,
+        **_without_noise(chosen, drawing),
         "labels": labels.as_json(),
     }
 
 
+class Drawing(TypedDict):
+    """Of the bootstrap."""
+
+    seed: int
+    resamples: int
+
+
+def _without_noise(chosen: SystemRun, drawing: Drawing) -> Document:
+    """The aggregate rate corrected for the experts' noise, by the usual model and, beside it, by the others."""
+    found = doubles_of(chosen)
+    if found is None:
+        reason = say("no instance was judged twice, so the experts' noise is not known")
+        return {"noise_corrected": None, "noise_corrected_reason": reason}
+    judgements, source = found
+    by_model = {
+        model: noise_corrected(judgements, labels="answers", model=model, source=source, **drawing).as_json()
+        for model in NOISE_MODELS
+    }
+    kept = ("aggregate", "instance", "false_alarm_percent", "miss_percent", "reason")
+    others = {model: {name: made[name] for name in kept if name in made} for model, made in by_model.items()}
+    return {"noise_corrected": by_model["symmetric"] | {"by_model": others}}
+
+
+NOISE_MODELS: tuple[Model, ...] = ("symmetric", "false-alarms", "misses")
+
+
 def agreement_report(campaign: Campaign, options: Options) -> Document:
     """How far the experts' independent answers agree, pooled, by pair of people, by part and relation or type."""
-    if options.round not in Round.Kind.values:
-        raise Refused(
-            say(
-                "There is no round “{round}”; the rounds are {rounds}.",
-                round=options.round,
-                rounds=", ".join(Round.Kind.values),
-            )
-        )
     names = names_of(campaign, real=options.real_names).by_user
     ratings, groups = ratings_of(campaign, names=names, round_kind=options.round, part=options.part)
+    groups |= circumstances(campaign, ratings.items, round_kind=options.round, part=options.part)
     report = agreement(ratings, seed=options.seed, resamples=options.resamples)
     by = {
         name: {
@@ -93,13 +139,28 @@ def agreement_report(campaign: Campaign, options: Options) -> Document:
         }
         for name, values in groups.items()
     }
+    repeats = (
+        repeats_of(campaign, names) if options.round == Round.Kind.MAIN and options.part is None else None
+    )
     return {
         "campaign": campaign.slug,
         "round": options.round,
         **report.as_json(),
         "by": by,
         "after_resolution": {"value": None, "reason": "there was no resolution"},
+        **({} if repeats is None else {"self_consistency": _consistency(campaign, repeats, options)}),
     }
+
+
+def _consistency(campaign: Campaign, repeats: Repeats, options: Options) -> Document:
+    protocol = get_protocol(campaign.protocol)
+    return self_consistency(
+        repeats,
+        categories=protocol.labels,
+        scale=protocol.scale_values,
+        seed=options.seed,
+        resamples=options.resamples,
+    ).as_json()
 
 
 def _in_counting_order(value: str) -> tuple[int, str]:
@@ -156,7 +217,7 @@ def artifacts_report(campaign: Campaign, options: Options) -> Document:
 
 
 def bleu_report(campaign: Campaign, options: Options) -> Document:
-    """Character BLEU of a system against the references."""
+    """Character BLEU of a system against the references, and chrF beside it."""
     _only(campaign, Campaign.Protocol.COMPOUND, "BLEU")
     chosen = choose_run(campaign, options.system, options.run)
     texts = translations_of(chosen)
@@ -164,7 +225,27 @@ def bleu_report(campaign: Campaign, options: Options) -> Document:
         raise Refused(say("The items of this campaign have no references, so there is no BLEU."))
     keep = [kept and bool(reference) for kept, reference in zip(texts.keep, texts.references, strict=True)]
     result = corpus_bleu(texts.hypotheses, texts.references, keep=keep, names=texts.names)
-    return {"campaign": campaign.slug, "system": chosen.system.name, "run": chosen.run, **result.as_json()}
+    beside = corpus_chrf(texts.hypotheses, texts.references, keep=keep, names=texts.names)
+    return {
+        "campaign": campaign.slug,
+        "system": chosen.system.name,
+        "run": chosen.run,
+        **result.as_json(),
+        "chrf": beside.as_json(),
+    }
+
+
+def comparison_report(campaign: Campaign, options: Options) -> Document:
+    """Systems on the same compounds: figures over runs, paired differences, and where two of them part."""
+    _only(campaign, Campaign.Protocol.COMPOUND, "the comparison of systems")
+    return comparison(
+        campaign,
+        labels=options.labels,
+        pair=(options.a, options.b),
+        texts=options.texts,
+        seed=options.seed,
+        resamples=options.resamples,
+    )
 
 
 def compound_check_report(campaign: Campaign, options: Options) -> Document:
@@ -176,25 +257,76 @@ def compound_check_report(campaign: Campaign, options: Options) -> Document:
         )
     labels = labels_of(campaign, options.labels)
     chosen = choose_run(campaign, options.system, options.run)
-    instances, items = instances_of(chosen, labels)
-    texts = translations_of(chosen)
-    by_item = {item: row for row, item in enumerate(texts.items)}
-    there = np.array(
-        [item in by_item for item in items], dtype=np.bool_
-    )  # a missing output is nothing to check
-    rows = [by_item[item] for item in items if item in by_item]
-    result = compound_check(
-        _only_rows(instances, there),
-        analyses=[analyse(texts.compounds[row]) for row in rows],
-        translations=[texts.hypotheses[row] for row in rows],
-        lexicon=read_lexicon(options.lexicon, compatible=options.compatible),
-        labels=labels.signature,
-        seed=options.seed,
-    )
+    result = _checked(_there(chosen, labels), options.lexicon, labels, options)
     return {
         "campaign": campaign.slug,
         "system": chosen.system.name,
         "run": chosen.run,
+        **result.as_json(),
+        "labels": labels.as_json(),
+    }
+
+
+@dataclass(frozen=True)
+class _There:
+    """The instances that a run has an output for, and its texts; a missing output is nothing to check."""
+
+    instances: Instances
+    rows: list[int]
+    texts: Translations
+
+
+def _there(chosen: SystemRun, labels: Labels) -> _There:
+    instances, items = instances_of(chosen, labels)
+    texts = translations_of(chosen)
+    by_item = {item: row for row, item in enumerate(texts.items)}
+    there = np.array([item in by_item for item in items], dtype=np.bool_)
+    return _There(_only_rows(instances, there), [by_item[item] for item in items if item in by_item], texts)
+
+
+def _checked(there: _There, lexicon: bytes, labels: Labels, options: Options) -> CompoundCheck:
+    return compound_check(
+        there.instances,
+        analyses=[analyse(there.texts.compounds[row]) for row in there.rows],
+        translations=[there.texts.hypotheses[row] for row in there.rows],
+        lexicon=read_lexicon(lexicon, compatible=options.compatible),
+        labels=labels.signature,
+        seed=options.seed,
+    )
+
+
+def estimate_report(campaign: Campaign, options: Options) -> Document:
+    """Error rates from an automatic judge of everything and the compounds that experts judged at random."""
+    _only(campaign, Campaign.Protocol.COMPOUND, "the difference estimate")
+    if (options.judge is None) == (options.lexicon is None):
+        raise Refused(
+            say(
+                "The estimate needs one automatic judge: a file of 1 and 0 (--judge), or a lexicon for the compound "
+                "check (--lexicon)."
+            )
+        )
+    labels = labels_of(campaign, options.labels)
+    chosen = choose_run(campaign, options.system, options.run)
+    there = _there(chosen, labels)
+    if options.judge is not None:
+        judge = f"file-{fingerprint(options.judge)}"
+        automatic = verdicts_of(
+            chosen,
+            there.instances.context.tolist(),
+            options.judge,
+            name=options.judge_name,
+            column=options.column,
+        )
+    else:
+        assert options.lexicon is not None
+        judge = "compound-check" + ("-compatible" if options.compatible else "")
+        automatic = _checked(there, options.lexicon, labels, options).verdict
+    result = difference_estimate(there.instances, automatic, labels=labels.signature, judge=judge)
+    return {
+        "campaign": campaign.slug,
+        "system": chosen.system.name,
+        "run": chosen.run,
+        "judge": judge,
         **result.as_json(),
         "labels": labels.as_json(),
     }
@@ -227,12 +359,28 @@ REPORTS: Mapping[str, Callable[[Campaign, Options], Document]] = {
     "human": human_report,
     "artifacts": artifacts_report,
     "bleu": bleu_report,
+    "comparison": comparison_report,
     "compound-check": compound_check_report,
+    "estimate": estimate_report,
 }
+
+
+def _check_round(campaign: Campaign, kind: str) -> None:
+    """A round that was never opened has no figures, not even empty ones."""
+    kinds = campaign.rounds.order_by("pk").values_list("kind", flat=True)
+    if kind not in kinds:
+        raise Refused(
+            say(
+                "There is no round “{round}” in this campaign; its rounds: {rounds}.",
+                round=kind,
+                rounds=", ".join(dict.fromkeys(kinds)),
+            )
+        )
 
 
 def report(campaign: Campaign, kind: str, options: Options) -> Document:
     """The report of that kind, checked to be plain JSON: no NaN, no infinity."""
+    _check_round(campaign, options.round)
     document = REPORTS[kind](campaign, options)
     json.dumps(document, allow_nan=False)
     return document

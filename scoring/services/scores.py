@@ -66,14 +66,17 @@ def needed_places(target: Target, campaign: Campaign, wish: Wish) -> list[Place]
     wanted = [wish.split] if wish.threshold is not None else [wish.split, "dev"]
     for split in wanted:
         if not target.of_split(split):
-            raise Refused(
-                _(
-                    "No item is in the split %(split)s (there is: %(splits)s). Score all items, or score against a "
-                    "release that has one."
-                )
-                % {"split": split, "splits": ", ".join(target.splits) or "–"}
-            )
+            raise Refused(_no_such_split(split, target.splits))
     return target.of_split(*wanted)
+
+
+def _no_such_split(split: str, there: Sequence[str]) -> str:
+    if not there:
+        return _("These items have no split. Score against a release, which makes one, or score all items.")
+    return _(
+        "No item is in the split %(split)s; there is %(splits)s. Score against a release that has it, or score all "
+        "items."
+    ) % {"split": split, "splits": ", ".join(there)}
 
 
 def score_document(

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from annotation.formats.errors import FormatError
 from annotation.protocol.compound import Analysis, Atom
+from annotation.protocol.sentences import say
 from scoring.stats.bleu import clean, remove_spaces
 from scoring.stats.error_rates import CORRECT, UNDECIDED, WRONG, Instances, Rates, error_rates
 from scoring.stats.proportions import percent
@@ -115,7 +116,7 @@ def read_lexicon(content: bytes, *, compatible: bool = False) -> Lexicon:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         number = content.count(b"\n", 0, error.start) + 1
-        raise FormatError("The lexicon is not UTF-8 text. Save it as UTF-8.", line=number) from error
+        raise FormatError(say("The lexicon is not UTF-8 text. Save it as UTF-8."), line=number) from error
     patterns: dict[str, tuple[re.Pattern[str], ...]] = {}
     warnings: list[str] = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -123,11 +124,16 @@ def read_lexicon(content: bytes, *, compatible: bool = False) -> Lexicon:
             continue
         atom, forms = _entry(line, number, compatible=compatible)
         if atom in patterns:
-            kept = "the later line counts" if compatible else "the forms of both lines count"
-            warnings.append(f"Line {number}: {atom} is listed twice; {kept}.")
+            warnings.append(_twice(number, atom, compatible=compatible))
         earlier = () if compatible else patterns.get(atom, ())
         patterns[atom] = tuple(dict.fromkeys([*earlier, *forms]))
     return Lexicon(patterns, compatible, tuple(warnings))
+
+
+def _twice(line: int, atom: str, *, compatible: bool) -> str:
+    if compatible:
+        return say("Line {line}: {atom} is listed twice; the later line counts.", line=line, atom=atom)
+    return say("Line {line}: {atom} is listed twice; the forms of both lines count.", line=line, atom=atom)
 
 
 def find_fault(analysis: Analysis, translation: str, lexicon: Lexicon) -> str:
@@ -221,7 +227,9 @@ def _entry(line: str, number: int, *, compatible: bool) -> tuple[str, tuple[re.P
     forms = cells[-1].split("/")
     if len(cells) != 2 or not all(cells) or (not any(forms) and cells[1] != "/"):
         raise FormatError(
-            'Each line needs an atom, one tab and its forms apart by "/" (or "/" alone where none is required).',
+            say(
+                'Each line needs an atom, one tab and its forms apart by "/" (or "/" alone where none is required).'
+            ),
             line=number,
         )
     atom = cells[0].casefold()
@@ -234,7 +242,11 @@ def _entry(line: str, number: int, *, compatible: bool) -> tuple[str, tuple[re.P
         return atom, tuple(re.compile(form) for form in forms)
     except re.error as error:
         raise FormatError(
-            f"A form of {atom} is not a regular expression ({error}), as compatible mode requires.",
+            say(
+                "A form of {atom} is not a regular expression ({error}), as compatible mode requires.",
+                atom=atom,
+                error=str(error),
+            ),
             line=number,
         ) from error
 
@@ -242,14 +254,16 @@ def _entry(line: str, number: int, *, compatible: bool) -> tuple[str, tuple[re.P
 def _obstacle(analysis: Analysis, lexicon: Lexicon) -> str:
     """Why a compound cannot be checked, "" when it can."""
     if not analysis.recognised:
-        return "not checked: the compound's parts are not recognised"
+        return say("not checked: the compound's parts are not recognised")
     unknown = [atom.text for atom in analysis.atoms if lexicon.of(atom) is None]
-    return f"not checked: not in the lexicon: {', '.join(unknown)}" if unknown else ""
+    return say("not checked: not in the lexicon: {atoms}", atoms=", ".join(unknown)) if unknown else ""
 
 
 def _unchecked_warnings(obstacles: Sequence[str]) -> tuple[str, ...]:
     counts = {obstacle: obstacles.count(obstacle) for obstacle in dict.fromkeys(obstacles) if obstacle}
-    return tuple(f"{count} instances {obstacle}." for obstacle, count in counts.items())
+    return tuple(
+        say("{n} instances {obstacle}.", n=count, obstacle=obstacle) for obstacle, count in counts.items()
+    )
 
 
 def _cells(human: NDArray[np.int8], auto: NDArray[np.int8]) -> dict[str, int]:

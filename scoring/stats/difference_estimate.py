@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 from scoring.stats.error_rates import CONTEXTS, CORRECT, UNDECIDED, WRONG, Instances
 from scoring.stats.proportions import Interval, clopper_pearson, percent, percent_interval, reasons
 
@@ -218,8 +219,12 @@ def _check(instances: Instances, automatic: NDArray[np.int8]) -> None:
     if without.size:
         first = int(without[0])
         raise ProtocolError(
-            f"{without.size} instances have no automatic verdict, the first in {instances.unit[first]}. "
-            "The judge has to judge every instance, with 1 or 0."
+            say(
+                "{n} instances have no automatic verdict, the first in {unit}. The judge has to judge every "
+                "instance, with 1 or 0.",
+                n=int(without.size),
+                unit=str(instances.unit[first]),
+            )
         )
 
 
@@ -228,9 +233,10 @@ def _estimate(human: Floats, machine: Floats, inside: NDArray[np.bool_], *, inst
     automatic = float(machine.mean()) if population else None
     known = Estimate(population=population, sample=sample, automatic=automatic)
     if sample < FEWEST_COMPOUNDS:
-        reason = (
-            f"{sample} compounds of the sample are judged in full; at least {FEWEST_COMPOUNDS} are needed, "
-            "drawn at random"
+        reason = say(
+            "{sample} compounds of the sample are judged in full; at least {fewest} are needed, drawn at random",
+            sample=sample,
+            fewest=FEWEST_COMPOUNDS,
         )
         return replace(known, reason=reason)
     judged, apart = human[inside], human[inside] - machine[inside]

@@ -33,6 +33,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.protocol.sentences import say
 from scoring.stats.error_rates import CONTEXTS, CORRECT, WRONG
 from scoring.stats.proportions import RESAMPLES, Interval, percent, percent_interval, reasons, wilson
 
@@ -252,10 +253,16 @@ class _Table:
         if not self.n:
             return "no compound here has exactly five judged contexts"
         if self.doubles < FEWEST_DOUBLES:
-            return f"{self.doubles} instances were judged twice; fewer than {FEWEST_DOUBLES} say too little about noise"
+            return say(
+                "{doubles} instances were judged twice; fewer than {fewest} say too little about noise",
+                doubles=self.doubles,
+                fewest=FEWEST_DOUBLES,
+            )
         if model == "resolved" and self.settled < self.differing:
-            return (
-                f"only {self.settled} of the {self.differing} instances on which experts differ were settled"
+            return say(
+                "only {settled} of the {differing} instances on which experts differ were settled",
+                settled=self.settled,
+                differing=self.differing,
             )
         return None
 

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.protocol.sentences import say
 from scoring.stats.error_rates import CONTEXTS
 from scoring.stats.proportions import LEVEL, Integers, reasons
 
@@ -265,9 +266,12 @@ def to_detect(
     }  # fmt: skip
     if of_seeds >= wanted:
         needed = int(2 * (seed_sd / 100) ** 2 / wanted) + 1
-        reason = (
-            f"seeds alone hide a difference of {difference:g} points with {runs} runs of each system: "
-            f"at least {needed} runs are needed"
+        reason = say(
+            "seeds alone hide a difference of {difference} points with {runs} runs of each system: "
+            "at least {needed} runs are needed",
+            difference=f"{difference:g}",
+            runs=runs,
+            needed=needed,
         )
         return Plan(
             goal=goal, unit=unit, units=None, judgements=None, hours=None, assumed=assumed, reason=reason

@@ -19,6 +19,7 @@ from math import ceil, floor, sqrt
 from typing import Any
 
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 from scoring.stats.proportions import LEVEL, Interval, percent, percent_interval, reasons
 
 _MOST = 20_000
@@ -89,7 +90,9 @@ def acceptance_plan(
     """
     if not 0 <= acceptable < rejectable <= 1 or not 0 < alpha < 1 or not 0 < beta < 1:
         raise ProtocolError(
-            "A plan needs an acceptable error rate below the rejectable one, and two risks between 0 and 1."
+            say(
+                "A plan needs an acceptable error rate below the rejectable one, and two risks between 0 and 1."
+            )
         )
     good, bad = _lots(acceptable, rejectable, lot)
     largest = _MOST if lot is None else lot
@@ -108,7 +111,12 @@ def acceptance_plan(
             )  # fmt: skip
         c += 1
     raise ProtocolError(
-        f"Telling {acceptable:.1%} from {rejectable:.1%} takes more than {_MOST} checks: choose rates further apart."
+        say(
+            "Telling {acceptable} from {rejectable} takes more than {most} checks: choose rates further apart.",
+            acceptable=f"{acceptable:.1%}",
+            rejectable=f"{rejectable:.1%}",
+            most=_MOST,
+        )
     )
 
 

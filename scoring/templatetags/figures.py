@@ -10,9 +10,11 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Campaign
 from annotation.protocol.base import get_protocol
+from annotation.protocol.sentences import Sentence
+from annotation.services.sentences import translated
 from annotation.templatetags.seat import in_language
 from scoring import reports
-from scoring.views.words import GROUPS, SPLITS
+from scoring.views.words import GROUPS, MEASURES, NOISE_MODELS, SPLITS, VALUES
 
 register = template.Library()
 
@@ -44,6 +46,8 @@ def coefficient_interval(bounds: Sequence[float] | None) -> str:
 @register.filter
 def reason(sentence: str | None) -> str:
     """Why there is no value, in the language of the page where it is a known sentence."""
+    if isinstance(sentence, Sentence):
+        return translated(sentence)
     return _(sentence) if sentence else ""
 
 
@@ -74,6 +78,36 @@ def spread(found: Any) -> str:
 def group_title(name: str) -> str:
     """What a table goes by."""
     return str(GROUPS.get(name, name))
+
+
+@register.filter
+def value_word(value: str) -> str:
+    """A row's head: a name as it is, a word in the language of the page."""
+    return str(VALUES.get(value, value))
+
+
+@register.filter
+def p_value(value: float | None) -> str:
+    """A p-value with four decimals."""
+    return reports.p_shown(value)
+
+
+@register.filter
+def measure_word(name: str) -> str:
+    """What is compared."""
+    return str(MEASURES.get(name, name))
+
+
+@register.filter
+def heat(value: float | None) -> str:
+    """How dark a share of wrong contexts is shown: six steps, as five contexts can be."""
+    return "none" if value is None else str(round(value / 20))
+
+
+@register.filter
+def noise_model(name: str) -> str:
+    """What experts' differences are taken for."""
+    return str(NOISE_MODELS.get(name, name))
 
 
 @register.filter

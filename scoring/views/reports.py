@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -20,6 +21,7 @@ from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 from scoring.records import as_csv
 from scoring.reports import as_latex, as_markdown
+from scoring.services.comparing import texts_behind
 from scoring.services.measure import Options
 from scoring.services.measure import report as measure
 from scoring.services.runs import runs_of
@@ -28,7 +30,7 @@ from scoring.views.words import AGREEMENT, COEFFICIENTS, KINDS, SHOWN, SHOWN_BY_
 
 Document = Mapping[str, Any]
 
-WITH_SYSTEMS = ("error-rates", "bleu")
+WITH_SYSTEMS = ("error-rates", "bleu", "compound-check", "estimate")
 RULES = ("described", "as-published")
 SOURCES = ("final", "imported")
 FILES = {"md": "text/markdown", "tex": "application/x-tex", "csv": "text/csv", "json": "application/json"}
@@ -52,10 +54,10 @@ def reports(request: PersonRequest, member: Membership) -> HttpResponse:
 @members_only(MANAGER, VIEWER)
 def report(request: PersonRequest, member: Membership, kind: str) -> HttpResponse:
     """One report: worked out now, but for agreement, which is the last job's result."""
-    found = _kind(member.campaign, kind)
+    found = kind_of(member.campaign, kind)
     if found is AGREEMENT:
         return _agreement_page(request, member)
-    choice = _choice(request, member.campaign, kind)
+    choice = choice_of(request, member.campaign, kind)
     context: dict[str, Any] = {
         "kind": found,
         "choice": choice,
@@ -67,6 +69,8 @@ def report(request: PersonRequest, member: Membership, kind: str) -> HttpRespons
         context["refusal"] = translated(refusal.message)
     else:
         context |= {"document": document, "figures": _EXTRAS.get(kind, _nothing)(document)}
+        if kind == "comparison":
+            context["figures"] = _comparison(request, member.campaign, document)
     return campaign_page(request, member, "scoring/report.html", context, tab="reports")
 
 
@@ -81,20 +85,26 @@ def report_file(
 ) -> HttpResponse:
     """The same figures as Markdown, LaTeX, CSV or JSON, with their signature."""
     campaign = member.campaign
-    found = _kind(campaign, kind)
+    found = kind_of(campaign, kind)
     if found is AGREEMENT:
         evaluation = agreement_standing(campaign).whole.evaluation
         if evaluation is None:
             raise Refused(_("The agreement has not been computed yet, so there is no file of it."))
         document = evaluation.result
     else:
-        document = measure(campaign, kind, _choice(request, campaign, kind).options)
-    response = HttpResponse(_as_text(kind, document, format), content_type=f"{FILES[format]}; charset=utf-8")
-    response.headers["Content-Disposition"] = content_disposition(f"{campaign.slug}-{kind}.{format}")
+        document = measure(campaign, kind, choice_of(request, campaign, kind).options)
+    return report_response(campaign, kind, document, format)
+
+
+def report_response(campaign: Campaign, kind: str, document: Document, form: str) -> HttpResponse:
+    """A report as a file to take along."""
+    response = HttpResponse(as_text(kind, document, form), content_type=f"{FILES[form]}; charset=utf-8")
+    response.headers["Content-Disposition"] = content_disposition(f"{campaign.slug}-{kind}.{form}")
     return response
 
 
-def _as_text(kind: str, document: Document, form: str) -> str:
+def as_text(kind: str, document: Document, form: str) -> str:
+    """A report in one of the formats of `FILES`."""
     match form:
         case "md":
             return as_markdown(kind, document)
@@ -105,7 +115,8 @@ def _as_text(kind: str, document: Document, form: str) -> str:
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
 
 
-def _kind(campaign: Campaign, name: str) -> Kind:
+def kind_of(campaign: Campaign, name: str) -> Kind:
+    """A report that this protocol has; Http404 for any other."""
     found = next((kind for kind in KINDS[campaign.protocol] if kind.name == name), None)
     if found is None:
         raise Http404
@@ -135,9 +146,10 @@ class Choice:
     rules: Sequence[Link] = ()
 
 
-def _choice(request: PersonRequest, campaign: Campaign, kind: str) -> Choice:
+def choice_of(request: PersonRequest, campaign: Campaign, kind: str) -> Choice:
     """From the address; what it does not say is the first of what there is."""
-    asked = {name: request.GET[name] for name in ("system", "run", "labels", "rule") if name in request.GET}
+    names = ("a", "b", "texts") if kind == "comparison" else ("system", "run", "labels", "rule")
+    asked = {name: request.GET[name] for name in names if name in request.GET}
     if asked.get("labels", SOURCES[0]) not in SOURCES or asked.get("rule", RULES[0]) not in RULES:
         raise Http404
     runs = runs_of(campaign) if kind in WITH_SYSTEMS else []
@@ -148,6 +160,9 @@ def _choice(request: PersonRequest, campaign: Campaign, kind: str) -> Choice:
         run=asked.get("run"),
         labels=asked.get("labels"),
         rule=asked.get("rule", RULES[0]),
+        a=asked.get("a"),
+        b=asked.get("b"),
+        texts=asked.get("texts") == "yes",
     )
     return Choice(
         options=options,
@@ -237,6 +252,32 @@ def _error_rates(document: Document) -> dict[str, Any]:
 
 _EXTRAS = {"error-rates": _error_rates}
 
+AT_ONCE = 50
+
+
+def _comparison(request: PersonRequest, campaign: Campaign, document: Document) -> dict[str, Any]:
+    """The compounds and the differing instances, a page of each; the texts of the instances shown."""
+    parted = document["differing"]
+    compounds = Paginator(document["heat_map"]["rows"], AT_ONCE).get_page(request.GET.get("compounds"))
+    instances = Paginator(parted["instances"] if parted else [], AT_ONCE).get_page(request.GET.get("page"))
+    texts = texts_behind(
+        campaign, {one[name] for one in instances for name in ("item_a", "item_b")} if parted else set()
+    )
+    return {
+        "compounds": compounds,
+        "instances": instances,
+        "shown": [
+            {
+                **one,
+                "source": texts[one["item_a"]][0],
+                "text_a": texts[one["item_a"]][1],
+                "text_b": texts[one["item_b"]][1],
+            }
+            for one in instances
+        ],
+        "columns": dict.fromkeys(system["name"] for system in document["systems"]),
+    }
+
 
 # Agreement ------------------------------------------------------------------------------------------------------
 
@@ -250,6 +291,7 @@ def _agreement_page(request: PersonRequest, member: Membership) -> HttpResponse:
         "standing": standing,
         "evaluation": evaluation,
         "document": evaluation.result if evaluation else None,
+        "prevalence": _prevalence(evaluation.result) if evaluation else None,
         "coefficients": [COEFFICIENTS[name] for name in SHOWN[campaign.protocol]],
         "of_groups": [COEFFICIENTS[name] for name in SHOWN_BY_GROUP[campaign.protocol]],
         "of_pairs": [COEFFICIENTS[name] for name in _OF_PAIRS[campaign.protocol]],
@@ -257,6 +299,20 @@ def _agreement_page(request: PersonRequest, member: Membership) -> HttpResponse:
         "worker": worker_health(),
     }
     return campaign_page(request, member, "scoring/agreement.html", context, tab="reports")
+
+
+LOPSIDED = 80  # per cent of the judgements; beyond it chance alone makes for most of the agreement
+
+
+def _prevalence(document: Document) -> dict[str, Any] | None:
+    """The most frequent answer and its share; None where nobody answered."""
+    counts = document["distribution"]
+    total = sum(counts.values())
+    if not total:
+        return None
+    label = max(counts, key=counts.__getitem__)
+    share = 100 * counts[label] / total
+    return {"label": label, "percent": share, "lopsided": share >= LOPSIDED}
 
 
 _OF_PAIRS: dict[str, tuple[str, ...]] = {

@@ -47,9 +47,8 @@ SHOWN_ISSUES = 50
 @submitters_only
 def submissions(request: PersonRequest, submitter: Submitter) -> HttpResponse:
     """The board and, for who may, a form. A file is scored at once, or nothing of it is stored."""
-    form = SubmissionForm(campaign=submitter.campaign, manages=submitter.manages)
     if request.method != "POST":
-        return _page(request, submitter, form)
+        return _page(request, submitter, _empty_form(request, submitter))
     if not submitter.may_submit:
         raise Http404
     form = SubmissionForm(request.POST, request.FILES, campaign=submitter.campaign, manages=submitter.manages)
@@ -69,6 +68,13 @@ def submissions(request: PersonRequest, submitter: Submitter) -> HttpResponse:
             request, _("Columns that were not read: %(names)s.") % {"names": ", ".join(done.unknown_columns)}
         )
     return redirect("submission", submitter.campaign.slug, done.submission.pk)
+
+
+def _empty_form(request: PersonRequest, submitter: Submitter) -> SubmissionForm:
+    """Against the release that is looked at; else the newest, which has a split."""
+    newest = submitter.campaign.releases.order_by("-pk").first()
+    chosen = {"release": _release(request, submitter.campaign) or newest, "split": _split(request, submitter)}
+    return SubmissionForm(campaign=submitter.campaign, manages=submitter.manages, initial=chosen)
 
 
 def _submit(submitter: Submitter, form: SubmissionForm) -> Submitted:

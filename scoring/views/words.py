@@ -18,6 +18,7 @@ class Kind:
     name: str
     title: Text
     answers: Text
+    page: str = "report"  # the name of its address
 
 
 ERROR_RATES = Kind(
@@ -35,6 +36,23 @@ BLEU = Kind(
     _("Character BLEU"),
     _("How close a system's translations are to the references, character by character."),
 )
+COMPARISON = Kind(
+    "comparison",
+    _("Systems compared"),
+    _("How systems or runs differ on the same compounds, and on which of them."),
+)
+COMPOUND_CHECK = Kind(
+    "compound-check",
+    _("Automatic compound check"),
+    _("How well a check by word list finds what the experts found: a diagnostic, no substitute."),
+    "check",
+)
+ESTIMATE = Kind(
+    "estimate",
+    _("Error rate from a sample"),
+    _("What an automatic judge says of all compounds, set right by those that experts judged."),
+    "check",
+)
 STATISTICS = Kind(
     "statistics",
     _("Composition (Table 1)"),
@@ -50,7 +68,7 @@ ARTIFACTS = Kind(
 )
 
 KINDS: dict[str, tuple[Kind, ...]] = {
-    Campaign.Protocol.COMPOUND: (ERROR_RATES, AGREEMENT, BLEU),
+    Campaign.Protocol.COMPOUND: (ERROR_RATES, COMPARISON, AGREEMENT, BLEU, COMPOUND_CHECK, ESTIMATE),
     Campaign.Protocol.TRIPLE: (AGREEMENT, STATISTICS, HUMAN, ARTIFACTS),
 }
 
@@ -115,11 +133,46 @@ GROUPS: dict[str, Text] = {
     "type_and_words": _("Type and words"),
     "modifier": _("Modifier"),
     "determiner": _("Determiner"),
+    "atom": _("Atom"),
+    "context_length": _("Words in the sentence"),
+    "reference_seen": _("Reference"),
+    "session_position": _("Screens into the session"),
+    "guideline": _("Guideline version"),
+    "month": _("Month"),
     "part": _("Part"),
     "relation": _("Relation"),
     "split": _("Split"),
     "class": _("Class"),
     "group": _("Group"),
+}
+
+# Values of a table that are words, not names.
+VALUES: dict[str, Text] = {
+    "other": _("other"),
+    "none": _("none"),
+    "seen": _("seen"),
+    "hidden": _("not seen"),
+    "mixed": _("mixed"),
+}
+
+MEASURES: dict[str, Text] = {
+    "instance": _("Instance error rate"),
+    "aggregate": _("Aggregate error rate"),
+    "BLEU": _("Character BLEU"),
+    "CHRF": "chrF",
+    "share": _("Share of plausible triples"),
+}
+
+PLAN_GOALS: dict[str, Text] = {
+    "precision": _("A figure to ± points"),
+    "difference": _("A difference to be found"),
+    "spot-check": _("A spot check"),
+}
+
+NOISE_MODELS: dict[str, Text] = {
+    "symmetric": _("as often a false alarm as a miss"),
+    "false-alarms": _("false alarms only"),
+    "misses": _("misses only"),
 }
 
 SPLITS: dict[str, Text] = {
@@ -153,4 +206,28 @@ REASONS = (
     gettext_noop("no triple here has a label and a score from every expert"),
     gettext_noop("no row with a reference to score against"),
     gettext_noop("needs words, and labelled triples of both kinds"),
+    gettext_noop("no compound here has exactly five judged contexts"),
+    gettext_noop("experts differ more often than this model allows: their verdicts are close to a toss"),
+    gettext_noop(
+        "the noise cannot be estimated in too many resamples: more instances judged twice are needed"
+    ),
+    gettext_noop("no resample differs from another"),
+    gettext_noop("no instance is called wrong"),
+    gettext_noop("experts call no instance wrong"),
+    gettext_noop("more than ten million units would be needed: ask for less"),
+    gettext_noop("a difference and a spread are above 0, runs and comparisons at least 1"),
+    gettext_noop("half an interval is between 0 and 50 points long"),
+    gettext_noop("a rate to plan for lies between 0 and 1"),
+    gettext_noop("an AUC to plan for lies between 0.5 and 1"),
+    gettext_noop("no triple here is plausible, so there is no recall"),
+    gettext_noop("scores outside 0 to 1 are no probabilities"),
+    gettext_noop("no run has this figure"),
+    gettext_noop("one run says nothing about the spread over runs"),
+    gettext_noop("no compound was judged for both systems"),
+    gettext_noop("no resample differs from another: nothing to tell the two apart"),
+    gettext_noop("every sentence scores alike, or there is one only: nothing to resample"),
+    gettext_noop(
+        "Differences are paired. Intervals and p-values are conditional on these runs, experts and atoms; "
+        "the spread over runs stands beside them."
+    ),
 )

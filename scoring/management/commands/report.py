@@ -8,10 +8,14 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.errors import FormatError
 from annotation.management.base import AssayCommand, Outcome, get_campaign, write_output
-from annotation.models import Round
+from annotation.models import Campaign, Round
+from annotation.protocol.sentences import say
+from annotation.services.errors import Refused
+from scoring.figures import FORMS, draw
 from scoring.records import as_csv
 from scoring.reports import as_latex, as_markdown
 from scoring.services.measure import REPORTS, Options, report
+from scoring.services.pictures import picture_of
 
 TEXTS = {"md": as_markdown, "latex": as_latex, "csv": as_csv}
 
@@ -32,8 +36,14 @@ class Command(AssayCommand):
         parser.add_argument("--rule", default="described", choices=["described", "as-published"])
         parser.add_argument("--compatible", action="store_true", help="the published check with its quirks")
         parser.add_argument("--lexicon", help="the compound check's forms, one atom a line")
+        parser.add_argument("--judge", help="of the estimate: an automatic judge's 1 or 0 for every item")
+        parser.add_argument("--column", help="of that file, where the verdicts are not called label")
+        parser.add_argument("--a", help="of the comparison: the first of two runs, as “system / run”")
+        parser.add_argument("--b", help="the second of them")
         parser.add_argument("--pseudonyms", action="store_true", help="A1, A2 … instead of names")
-        parser.add_argument("--format", choices=["json", *TEXTS], help="default: md, for people")
+        parser.add_argument(
+            "--format", choices=["json", *TEXTS, *FORMS], help="default: md, for people; a picture needs -o"
+        )
         parser.add_argument("-o", "--output")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,6 +52,8 @@ class Command(AssayCommand):
     def run(self, **options: Any) -> Outcome:
         campaign = get_campaign(options["slug"])
         kind = options["kind"]
+        if options["format"] in FORMS:
+            return _picture(campaign, kind, options)
         document = report(campaign, kind, _options(options))
         if options["json"]:
             text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
@@ -53,6 +65,14 @@ class Command(AssayCommand):
         return Outcome(document, text)
 
 
+def _picture(campaign: Campaign, kind: str, options: dict[str, Any]) -> Outcome:
+    if not options["output"]:
+        raise Refused(say("A picture needs a file to go to: name it with -o."))
+    data = picture_of(campaign, kind, _options(options))
+    write_output(options["output"], [draw(kind, data, options["format"])])
+    return Outcome({"output": options["output"]}, f"Written to {options['output']}.")
+
+
 def _options(given: dict[str, Any]) -> Options:
     return Options(
         system=given["system"],
@@ -62,6 +82,11 @@ def _options(given: dict[str, Any]) -> Options:
         rule=given["rule"],
         compatible=given["compatible"],
         lexicon=_bytes_of(given["lexicon"]),
+        judge=_bytes_of(given["judge"]),
+        judge_name=Path(given["judge"] or "judge.csv").name,
+        column=given["column"],
+        a=given["a"],
+        b=given["b"],
         real_names=not given["pseudonyms"],
     )
 

@@ -298,7 +298,7 @@ def test_it_says_which_splits_there_are(tmp_path: Path) -> None:
     sent = predictions(tmp_path, by_id(1, 0, 1))
 
     ran = run("score", "main", sent, "--system", "s")
-    assert (ran.code, "No item is in the split test" in ran.err) == (1, True)
+    assert (ran.code, "These items have no split" in ran.err) == (1, True)
     assert rows_of(run_json("score", "main", sent, "--system", "s", "--split", "all"))["all"]["n"] == 3
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from annotation.models import AuditEntry, Campaign, Item, User
@@ -197,7 +198,7 @@ def test_it_says_to_everybody_which_splits_there_are(tmp_path: Path) -> None:
     campaign = new_campaign()
     load_rows(campaign, triples(4, label="1", split="test"), tmp_path)
 
-    with pytest.raises(Refused, match=r"No item is in the split dev \(there is: test\)"):
+    with pytest.raises(Refused, match="No item is in the split dev; there is test"):
         send(campaign, make_user("vera"), open_to(campaign), split="dev")
 
 
@@ -255,6 +256,25 @@ def test_it_gives_a_submitter_the_same_rounded_figures_everywhere(tmp_path: Path
         },
         "f1": {"mean": shown["rows"][0]["f1"], "sd": None, "n": 1, "reason": runs["rows"][0]["f1"]["reason"]},
     }
+
+
+def test_it_takes_the_mean_over_runs_before_it_rounds(tmp_path: Path) -> None:
+    """45.652… and 43.902… have the mean 44.777…: 44.78, though the rounded figures' mean is 44.775."""
+    campaign, vera = campaign_with(tmp_path), make_user("vera")
+    board = open_to(campaign)
+    rng = np.random.default_rng(3)
+    for run in "abc":
+        send(campaign, vera, board, system="one", run=run, scores=list(rng.random(50)))
+
+    [managers] = leaderboard(campaign, split="test", viewer=None, manages=True)
+    [submitters] = leaderboard(campaign, split="test", viewer=vera, manages=False)
+
+    for name in ("auc", "f1"):
+        exact, shown = managers.figures["all"][name], submitters.figures["all"][name]
+        assert exact.mean is not None
+        assert exact.sd is not None
+        assert (shown.mean, shown.sd) == (round(exact.mean, 2), round(exact.sd, 2))
+        assert exact.mean != shown.mean
 
 
 # The board

@@ -393,3 +393,13 @@ def test_it_gives_the_released_figures_of_table_one(mei: User) -> None:
     table = json.dumps(expected)
     assert "5006" in table.replace(",", "")
     assert re.search(r"all 5,?006 ", page)
+
+
+def test_it_counts_a_single_part_as_one(mei: User, tmp_path: Path) -> None:
+    campaign = new_campaign(k=2)
+    add_member(campaign, mei, Membership.Role.MANAGER)
+    load_rows(campaign, triples(4), tmp_path)
+    assign_parts(campaign, experts=["ada", "bo"], design="pairs", seed=1)
+    answer_everything(campaign)
+
+    assert "0 of 1 part computed;" in text_of(client_of(mei).get(f"{REPORTS}agreement/"))

@@ -1,0 +1,122 @@
+"""Several systems on the same compounds: what is compared, and where two of them part."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation.models import Campaign
+from annotation.services.parts import assign_parts
+from scoring.reports import as_latex, as_markdown
+from scoring.services.measure import Options, report
+from tests.material import answer_everything, compounds, load_rows, new_campaign, run, run_json
+
+pytestmark = pytest.mark.django_db
+
+N = 8
+
+
+def judged(folder: Path, *runs: tuple[str, str]) -> Campaign:
+    """Each run with its own texts; a text that says 错 is wrong. Better systems come later."""
+    campaign = new_campaign("compound", k=1)
+    for place, (system, name) in enumerate(runs):
+        rows = compounds(N)
+        for number, row in enumerate(rows):
+            wrong = number % 5 == 0 and place == 0
+            row["translation"] = f"译{'错' if wrong else '对'}{number}{system}{name}"
+        load_rows(campaign, rows, folder, system=system, run=name)
+    assign_parts(campaign, experts=["ada"], design="single", seed=1)
+    answer_everything(campaign, lambda row: "0" if "错" in row.item.translation else "1")
+    return campaign
+
+
+def test_it_compares_systems_pair_by_pair(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("base", ""), ("big", ""))
+    document = run_json("report", campaign.slug, "--kind", "comparison")
+
+    found = {one["measure"]: one for one in document["differences"]}
+    assert (found["instance"]["difference"], found["aggregate"]["difference"]) == (20, 100)
+    assert found["aggregate"]["n"] == N
+    assert found["instance"]["p"] < 0.02
+    assert found["instance"]["p_holm"] == found["instance"]["p"]
+    assert document["heat_map"]["systems"] == ["base", "big"]
+    assert document["heat_map"]["rows"][0]["percent"] == [20, 0]
+    parted = document["differing"]
+    assert (parted["a"], parted["b"], len(parted["instances"])) == ("base", "big", N)
+    assert parted["instances"][0] == {
+        "compound": "the sleepy gardener 1", "context_no": 1, "wrong": "base", "item_a": 1, "item_b": 41,
+    }  # fmt: skip
+    assert document["signature"].startswith("compare-systems|")
+
+
+def test_runs_are_spread_not_systems(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("base", "1"), ("base", "2"), ("big", "1"))
+    document = report(campaign, "comparison", Options(a="base / 1", b="base / 2", texts=False))
+
+    spread = next(one for one in document["systems"] if one["measure"] == "instance")
+    assert (spread["name"], spread["n"], spread["mean"], spread["values"]) == ("base", 2, 10, [20, 0])
+    assert spread["sd"] == pytest.approx(14.142, abs=1e-3)
+    assert len(document["differences"]) == 2
+    assert document["runs"] == ["base / 1", "base / 2", "big / 1"]
+    assert {one["wrong"] for one in document["differing"]["instances"]} == {"base / 1"}
+    assert document["texts"] is None
+
+
+def test_one_system_is_said_to_be_alone(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("base", ""))
+    ran = run("report", campaign.slug, "--kind", "comparison")
+    assert ran.code == 0
+    assert "There is one system in this campaign, so there is nothing to compare it with." in ran.out
+    document = report(campaign, "comparison", Options())
+    assert (document["differences"], document["differing"]) == ([], None)
+
+
+def test_it_compares_bleu_and_chrf_on_what_both_translated(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("base", ""), ("big", ""))
+    campaign.units.get(position=1).contexts.filter(number=1).update(source_differs=True)
+    texts = report(campaign, "comparison", Options())["texts"]
+    alone = report(campaign, "bleu", Options(system="base"))
+
+    assert texts["bleu"]["n"] == alone["n"] == 5 * N - 1
+    assert texts["bleu"]["units"] == N
+    assert texts["bleu"]["systems"][0]["score"] == pytest.approx(alone["score"])
+    assert texts["chrf"]["systems"][0]["score"] == pytest.approx(alone["chrf"]["score"])
+    assert "nc:6" in alone["chrf"]["signature"]
+    assert texts["bleu"]["differences"][0]["p"] is not None
+    assert texts["chrf"]["signature"] != texts["bleu"]["signature"]
+
+
+def test_an_unknown_run_is_refused(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("base", ""), ("big", ""))
+    ran = run("report", campaign.slug, "--kind", "comparison", "--a", "small")
+    assert ran.code == 1
+    assert "There is no system or run “small”; there are: base, big." in ran.err
+    nothing = new_campaign("compound", slug="empty")
+    assert run("report", nothing.slug, "--kind", "comparison").code == 1
+
+
+def test_it_is_written_as_tables(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("base", ""), ("big", ""))
+    document = report(campaign, "comparison", Options())
+    shown = as_markdown("comparison", document)
+    assert "| instance | base | big | 8 | 20.00 | 0.00 | 20.00 |" in shown
+    assert "Differences are paired." in shown
+    assert r"\caption{Differences (a minus b)}" in as_latex("comparison", document)
+    ran = run("report", campaign.slug, "--kind", "comparison", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    tables = {row["table"] for row in rows}
+    assert tables == {"system", "difference", "compound", "instance"}
+    assert sum(row["table"] == "instance" for row in rows) == N
+
+
+def test_queries_are_few_whatever_the_number_of_systems(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("base", ""), ("big", ""))
+    with CaptureQueriesContext(connection) as two:
+        report(campaign, "comparison", Options())
+    load_rows(campaign, compounds(N), tmp_path, system="third")
+    with CaptureQueriesContext(connection) as three:
+        report(campaign, "comparison", Options())
+    assert len(two) == len(three)

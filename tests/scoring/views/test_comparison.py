@@ -1,0 +1,80 @@
+"""The page that compares systems."""
+
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from rest_framework.test import APIClient
+
+from annotation.models import Campaign, Membership, User
+from annotation.services.people import add_member
+from tests.factories import make_user
+from tests.pages import body_of, client_of, text_of
+from tests.scoring.services.test_comparing import judged
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/campaigns/main/reports/comparison"
+
+
+@pytest.fixture
+def mei() -> User:
+    return make_user("mei")
+
+
+def two_systems(mei: User, folder: Path) -> Campaign:
+    campaign = judged(folder, ("base", ""), ("big", ""))
+    add_member(campaign, mei, Membership.Role.MANAGER)
+    return campaign
+
+
+def test_it_shows_differences_and_the_instances_behind_them(mei: User, tmp_path: Path) -> None:
+    two_systems(mei, tmp_path)
+    client = client_of(mei)
+    page = client.get(f"{PAGE}/?a=base&b=big")
+    text, body = text_of(page), body_of(page)
+    assert "8 instances on which base and big differ" in text
+    assert "译错0base" in text
+    assert "?first=1&amp;last=1" in body
+    assert 'class="num heat-1">20' in body
+    assert "BLEU and chrF too" in text
+    assert "Signature: nrefs" not in text
+    assert "chrF" in text_of(client.get(f"{PAGE}/?texts=yes"))
+
+
+def test_a_page_holds_fifty_instances(mei: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    two_systems(mei, tmp_path)
+    monkeypatch.setattr("scoring.views.reports.AT_ONCE", 5)
+    client = client_of(mei)
+    assert body_of(client.get(f"{PAGE}/?a=base&b=big")).count("译错") == 5
+    second = client.get(f"{PAGE}/?a=base&b=big&page=2")
+    assert body_of(second).count("译错") == 3
+    assert "Page 2 of 2" in text_of(second)
+
+
+def test_it_speaks_plainly_where_there_is_one_system(mei: User, tmp_path: Path) -> None:
+    add_member(judged(tmp_path, ("base", "")), mei, Membership.Role.MANAGER)
+    assert "There is one system in this campaign" in text_of(client_of(mei).get(f"{PAGE}/"))
+
+
+def test_it_gives_files_and_an_address_for_programs(mei: User, tmp_path: Path) -> None:
+    two_systems(mei, tmp_path)
+    client = client_of(mei)
+    for form in ("md", "tex", "csv", "json"):
+        assert client.get(f"{PAGE}.{form}?a=base&b=big").status_code == 200
+    programs = APIClient()
+    programs.force_authenticate(mei)
+    address = "/api/v1/campaigns/main/reports/comparison/"
+    assert len(programs.get(address).json()["differing"]["instances"]) == 8
+    assert programs.get(address, {"texts": "yes"}).json()["texts"]["bleu"]["units"] == 8
+    assert programs.get(address, {"a": "none"}).status_code == 400
+
+
+def test_its_queries_are_few(mei: User, tmp_path: Path) -> None:
+    two_systems(mei, tmp_path)
+    client = client_of(mei)
+    client.get(f"{PAGE}/")
+    with CaptureQueriesContext(connection) as found:
+        client.get(f"{PAGE}/")
+    assert len(found) < 15
