@@ -142,7 +142,7 @@ def test_it_works_through_ten_minutes_without_network(context: BrowserContext, s
 
     assert seat.answers() == ["1", "0.5", "0"] * 33 + ["1"] + [""] * 10
     assert stored() == Counter(acknowledged.saved())
-    seconds = sorted(Annotation.objects.values_list("seconds", flat=True))
+    seconds = sorted(row.seconds or 0.0 for row in Annotation.objects.all())
     assert 5.9 < seconds[1] <= seconds[-1] < 8
 
 

@@ -4,7 +4,10 @@ from typing import Any
 
 import psycopg2
 import pytest
-from django.db import connection, connections
+from django.db import connection as default
+from django.db import connections
+
+connection: Any = default  # of whichever backend
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -13,6 +13,7 @@ def test_it_starts_in_an_empty_folder_and_stops_on_ctrl_c(site: Site) -> None:
     first = site.up("--sample")
     assert site.status() == 200
     assert "/invitation/" in first.log.read_text()
+    assert "manage.py sign_in_links" not in first.log.read_text()
     assert len(site.processes(command="manage.py worker")) == 1
     os.killpg(first.process.pid, signal.SIGINT)
     assert first.process.wait(timeout=20) == 0
@@ -20,6 +21,7 @@ def test_it_starts_in_an_empty_folder_and_stops_on_ctrl_c(site: Site) -> None:
 
     second = site.up("--sample")
     assert "/invitation/" not in second.log.read_text()  # the sample was there already
+    assert "manage.py sign_in_links" in second.log.read_text()
     second.process.send_signal(signal.SIGTERM)
     assert second.process.wait(timeout=20) == 0
     assert site.all_gone()

@@ -1,9 +1,10 @@
 """Sessions: what a cookie holds is looked at once a minute, and nobody changes it for another request."""
 
+import time
+
 import pytest
 from django.core import signing
 
-from config import sessions
 from config.sessions import SessionStore
 
 
@@ -16,8 +17,8 @@ def cookie(**data: object) -> str:
 
 
 def test_it_reads_what_was_stored_and_checks_it_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = sessions.time.time()
-    monkeypatch.setattr(sessions.time, "time", lambda: now)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
     given = cookie(person="1", more={"a": [1]})
     assert SessionStore(given)["more"] == {"a": [1]}
     monkeypatch.setattr(signing, "loads", lambda *args, **options: pytest.fail("checked again"))
@@ -33,6 +34,6 @@ def test_a_cookie_that_was_changed_or_is_too_old_is_empty(monkeypatch: pytest.Mo
         assert list(store.keys()) == []
         assert store.modified
     assert list(SessionStore(given).keys()) == ["person"]
-    later = sessions.time.time() + SessionStore().get_session_cookie_age() + 61
-    monkeypatch.setattr(sessions.time, "time", lambda: later)
+    later = time.time() + SessionStore().get_session_cookie_age() + 61
+    monkeypatch.setattr(time, "time", lambda: later)
     assert list(SessionStore(given).keys()) == []

@@ -40,7 +40,7 @@ def test_it_names_the_line_of_what_is_no_number(text: str) -> None:
 
     [issue] = found.errors
     assert (issue.line, issue.column) == (3, "prediction")
-    assert "is no number" in issue.message
+    assert "is not a number" in issue.message
 
 
 def test_it_refuses_an_empty_prediction_and_an_id_that_comes_twice() -> None:

@@ -30,7 +30,7 @@ from tests.shared import shared
 
 pytestmark = pytest.mark.django_db
 
-COMPOUND_KINDS = ("error-rates", "bleu", "compound-check")
+COMPOUND_KINDS = ("error-rates", "comparison", "bleu", "compound-check", "estimate")
 TRIPLE_KINDS = ("statistics", "human", "artifacts")
 
 

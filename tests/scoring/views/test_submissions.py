@@ -124,7 +124,7 @@ def test_it_names_the_rows_that_do_not_fit(campaign: Campaign) -> None:
 
     page = text_of(answer)
     assert answer.status_code == 400
-    assert "“high” is no number" in page
+    assert "“high” is not a number" in page
     assert not Submission.objects.exists()
 
     page = text_of(send("mei", scores=[1] * 51))
