@@ -49,7 +49,7 @@ def _scatter(figure: "Figure", data: Document) -> None:
     """Words by how many triples hold them and how many of these are plausible."""
     axes: Axes = figure.subplots()
     for beyond, marker, face, told in (
-        (False, "o", "none", "within chance"),
+        (False, "o", "none", "within chance, or in fewer than 20 triples"),
         (True, "^", "black", "gives a label away"),
     ):
         points = [point for point in data["points"] if point["beyond"] is beyond]
