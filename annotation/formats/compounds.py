@@ -95,6 +95,7 @@ class _Reading:
     first_with_output: dict[tuple[str, str, str], CompoundRow] = field(default_factory=dict)
     first_with_key: dict[str, CompoundRow] = field(default_factory=dict)
     occurrences: dict[tuple[str, int | None, str, str], int] = field(default_factory=dict)
+    with_errors: set[str] = field(default_factory=set)  # units some of whose rows could not be read
     empty_references: list[tuple[int, str]] = field(default_factory=list)
     types_from_pattern: int = 0
     patterns: int = 0
@@ -111,7 +112,7 @@ class _Reading:
         type_, pattern = self._type_and_pattern(record, problems)
         differs = yes_or_no(record, "source_differs", problems)
         if problems:
-            self.errors.extend(problems)
+            self._refuse(problems, cells.get("compound", ""))
             return
         system = given_text(record, "system") or self.system
         run = given_text(record, "run") or self.run
@@ -133,6 +134,10 @@ class _Reading:
         )
         self._keep(row, states_no_reference="reference" not in cells)
 
+    def _refuse(self, problems: list[RowIssue], compound: str) -> None:
+        self.errors.extend(problems)
+        self.with_errors.add(unit_key(compound))
+
     def _type_and_pattern(self, record: Record, problems: list[RowIssue]) -> tuple[str | None, str | None]:
         """A pattern that is just NP, VP or PP is the type."""
         type_, pattern = given_text(record, "type"), given_text(record, "pattern")
@@ -140,7 +145,7 @@ class _Reading:
         if type_ is not None:
             if _as_type(type_) is None:
                 message = say(
-                    "“{type}” is no type of compound; the types are {types}.",
+                    "“{type}” is not a type of compound; the types are {types}.",
                     type=excerpt(type_),
                     types=", ".join(TYPES),
                 )
@@ -172,11 +177,11 @@ class _Reading:
         output = (row.key.folded, *_output_of(row.system, row.run))
         first = self.first_with_output.setdefault(output, row)
         if first is not row:
-            self.errors.append(_repeated_id(row, first))
+            self._refuse([_repeated_id(row, first)], row.compound)
             return
         problems = _differences(row, self.first_with_key.setdefault(row.key.folded, row))
         if problems:
-            self.errors.extend(problems)
+            self._refuse(problems, row.compound)
             return
         self.rows.append(row)
         if is_blank(row.translation):
@@ -223,7 +228,7 @@ class _Reading:
     def _check_unit(self, contexts: list[CompoundRow]) -> None:
         first = contexts[0]
         name = excerpt(first.compound)
-        if len(contexts) != COMPOUND.contexts_per_unit:
+        if len(contexts) != COMPOUND.contexts_per_unit and first.unit_key not in self.with_errors:
             message = say_count(
                 "The compound “{name}” has {n} context in this file instead of five.",
                 "The compound “{name}” has {n} contexts in this file instead of five.",
@@ -250,7 +255,7 @@ def context_number(record: Record, problems: list[RowIssue]) -> int | None:
         return None
     number = whole_number(text)
     if number is None or not 1 <= number <= MAX_CONTEXT_NO:
-        message = say("“{text}” is no number of a context; write 1, 2, 3, …", text=excerpt(text))
+        message = say("“{text}” is not a context number; write 1, 2, 3, …", text=excerpt(text))
         problems.append(RowIssue(record.line, "context_no", message))
     return number
 

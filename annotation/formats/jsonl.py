@@ -96,7 +96,7 @@ def _number(written: str) -> str:
 def _refuse_constant(constant: str) -> None:
     raise _LineError(
         say(
-            "The line holds {constant}, which is no number in JSON. Use null where there is no value.",
+            "The line holds {constant}, which is not a number in JSON. Use null where there is no value.",
             constant=constant,
         )
     )

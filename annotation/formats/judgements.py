@@ -331,7 +331,8 @@ def _seconds(record: Record, problems: list[RowIssue]) -> float | None:
         return None
     if not _SECONDS.fullmatch(fold_key(text)):
         message = say(
-            "“{text}” is no number of seconds; write a number such as 12.5, or nothing.", text=excerpt(text)
+            "“{text}” is not a number of seconds; write a number such as 12.5, or nothing.",
+            text=excerpt(text),
         )
         problems.append(RowIssue(record.line, "seconds", message))
         return None

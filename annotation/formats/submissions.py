@@ -148,7 +148,7 @@ def _score(record: Record, problems: list[RowIssue]) -> float | None:
     number = fold_key(text)
     score = float(number) if _NUMBER.fullmatch(number) else None
     if score is None or not isfinite(score):
-        message = say("“{text}” is no number; write one such as 0, 1 or 0.73.", text=excerpt(text))
+        message = say("“{text}” is not a number; write one such as 0, 1 or 0.73.", text=excerpt(text))
         problems.append(RowIssue(record.line, "prediction", message))
         return None
     return score

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from annotation.protocol.definition import Answer, Choice, Column, Protocol, Words, accepted_spellings
 from annotation.protocol.location import locate
+from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
 
 __all__ = ["ATOMS", "COMPOUND", "WRONG_REASONS", "Analysis", "Atom", "AtomInventory", "analyse", "locate"]
@@ -61,7 +62,12 @@ COMPOUND = Protocol(
     score_beside_cause=False,
     label_rules=("majority", "unanimous"),
     default_rules=MappingProxyType({None: "majority"}),
-    examples=("1 or 0", "correct or incorrect (or wrong)", "true or false", "正确 or 错误"),
+    examples=(
+        say("{one} or {other}", one="1", other="0"),
+        say("{one} or {other} (or {third})", one="correct", other="incorrect", third="wrong"),
+        say("{one} or {other}", one="true", other="false"),
+        say("{one} or {other}", one="正确", other="错误"),
+    ),
 )
 
 # Why a translation of the compound is wrong; several may hold at once.

@@ -4,9 +4,10 @@ The two protocols themselves stand in `compound` and `triple`; `base` finds them
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import reduce
 
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import say
@@ -132,7 +133,7 @@ class Protocol:
         for answer in self.scale:
             if folded in answer.accepted or (number is not None and number == Decimal(answer.score)):
                 return answer.score
-        accepted = ", ".join(self.examples if in_file else self._in_words())
+        accepted = reduce(_and_more, self.examples if in_file else self._in_words())
         if not folded:
             raise ProtocolError(say("The label is empty; write one of: {accepted}.", accepted=accepted))
         raise ProtocolError(
@@ -143,9 +144,13 @@ class Protocol:
             )
         )
 
-    def _in_words(self) -> list[str]:
+    def _in_words(self) -> Sequence[str]:
         """The answers as pages name them, the highest first, in both languages: either is accepted."""
         return [f"{answer.words.en} ({answer.words.zh})" for answer in reversed(self.scale)]
+
+
+def _and_more(listed: str, one: str) -> str:
+    return say("{listed}, {one}", listed=listed, one=one)
 
 
 def fold_label(text: str) -> str:

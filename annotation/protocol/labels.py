@@ -6,6 +6,7 @@ A rule that was ever used is never changed; a better one gets the next version, 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from types import MappingProxyType
 
 from annotation.protocol.definition import Protocol, Words
@@ -171,7 +172,8 @@ def default_rule(protocol: Protocol, k: int) -> str:
     """
     rule = protocol.default_rules.get(k) or protocol.default_rules.get(None)
     if rule is None:
-        allowed = " or ".join(name for name in protocol.label_rules if get_rule(name).only_k in (None, k))
+        names = [name for name in protocol.label_rules if get_rule(name).only_k in (None, k)]
+        allowed = reduce(lambda one, other: say("{one} or {other}", one=one, other=other), names)
         raise ProtocolError(
             say(
                 "A campaign of this kind with K = {k} has no label rule by default; name one: {allowed}.",

@@ -83,8 +83,13 @@ TRIPLE = Protocol(
     label_rules=("ckbp2", "majority", "unanimous"),
     default_rules=MappingProxyType({2: "ckbp2"}),
     examples=(
-        *("1 or always, often, 总是, 经常", "0.5 or sometimes, 有时"),
-        "0 or rarely, never, ambiguous, invalid, 很少, 从不, 含义不明, 不成立",
+        say("{one} or {other}", one="1", other="always, often, 总是, 经常"),
+        say("{one} or {other}", one="0.5", other="sometimes, 有时"),
+        say(
+            "{one} or {other}",
+            one="0",
+            other="rarely, never, ambiguous, invalid, 很少, 从不, 含义不明, 不成立",
+        ),
     ),
 )
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet, TextField, Value
+from django.db.models import Count, F, Q, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Replace
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -48,6 +48,7 @@ class ItemLine:
     answered: int
     problems: tuple[Problem, ...]
     withdrawn_because: str
+    stale: bool  # its final label rests on other answers than those that are there now
 
 
 @dataclass(frozen=True)
@@ -147,12 +148,16 @@ def _lines(campaign: Campaign, items: Sequence[Item]) -> list[ItemLine]:
         .filter(item__in=items)
         .order_by()
         .values("item")
-        .annotate(given=Count("id"), answered=Count("answered_at"))
+        .annotate(
+            given=Count("id"),
+            answered=Count("answered_at"),
+            revisions=Sum("revision", filter=Q(answered_at__isnull=False), default=0),
+        )
     }
     systems = _systems(items) if campaign.protocol == Campaign.Protocol.COMPOUND else {}
     problems = _problems_by_item(campaign, items)
     because = _withdrawn_because(campaign, items)
-    none = {"given": 0, "answered": 0}
+    none = {"given": 0, "answered": 0, "revisions": 0}
     return [
         ItemLine(
             item=item,
@@ -161,9 +166,18 @@ def _lines(campaign: Campaign, items: Sequence[Item]) -> list[ItemLine]:
             answered=counts.get(item.pk, none)["answered"],
             problems=tuple(problems.get(item.pk, ())),
             withdrawn_because=because.get(item.pk, ""),
+            stale=_is_stale(item, counts.get(item.pk, none)),
         )
         for item in items
     ]
+
+
+def _is_stale(item: Item, counts: Mapping[str, int]) -> bool:
+    """Where answers are still missing, that no label is there yet stays true, whatever was saved since."""
+    label = getattr(item, "final_label", None)
+    if label is None or item.retired_at is not None or label.revisions == counts["revisions"]:
+        return False
+    return bool(label.reason != "incomplete" or counts["answered"] == counts["given"])
 
 
 def _systems(items: Sequence[Item]) -> Mapping[int, list[str]]:

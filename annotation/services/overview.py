@@ -82,6 +82,11 @@ class ExpertLine:
         return any(part.to_hand_in for part in self.parts)
 
     @property
+    def only_to_hand_in(self) -> bool:
+        """Everything given to them is judged; a part of it still has to be handed in."""
+        return self.at_work and self.answered == self.given
+
+    @property
     def without_password(self) -> bool:
         """Never signed in so far: no password was set yet."""
         user = self.member.user
@@ -156,6 +161,14 @@ class Overview:
     @property
     def at_work(self) -> list[ExpertLine]:
         return [expert for expert in self.experts if expert.at_work]
+
+    @property
+    def answering(self) -> list[ExpertLine]:
+        return [expert for expert in self.experts if expert.answered < expert.given]
+
+    @property
+    def only_to_hand_in(self) -> list[ExpertLine]:
+        return [expert for expert in self.experts if expert.only_to_hand_in]
 
     @property
     def uninvited(self) -> list[ExpertLine]:

@@ -15,6 +15,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "sample"
 MANAGER = "mei"
 EXPERTS = ("ada", "bo", "chen", "dan")
 SEED = 2024
+COMPOUNDS, TRIPLES = SLUGS = ("sample-compounds", "sample-triples")
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ def load_sample() -> list[Link]:
         raise Refused("There is data here already; the sample is for an empty site.")
     manager = User.objects.create_user(MANAGER)
     for slug, title, protocol, k, design in (
-        ("sample-compounds", "Sample: compounds · 组合短语示例", Campaign.Protocol.COMPOUND, 2, "cyclic"),
-        ("sample-triples", "Sample: triples · 三元组示例", Campaign.Protocol.TRIPLE, 2, "cyclic"),
+        (COMPOUNDS, "Sample: compounds · 组合短语示例", Campaign.Protocol.COMPOUND, 2, "cyclic"),
+        (TRIPLES, "Sample: triples · 三元组示例", Campaign.Protocol.TRIPLE, 2, "cyclic"),
     ):
         campaign = create_campaign(
             slug=slug, title=title, protocol=protocol, annotators_per_item=k, seed=SEED, by=manager

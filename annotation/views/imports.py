@@ -91,7 +91,7 @@ def _import_page(
         .select_related("created_by")
         .order_by("-id")[:20],
         "limit": filesizeformat(uploads.LIMIT),
-        "examples": protocol.examples,
+        "examples": [translated(example) for example in protocol.examples],
         "sent": next((kind for kind, form in shown.items() if form.is_bound), "items"),
     }
     return campaign_page(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.contrib import messages
 from django.db import transaction
@@ -21,7 +21,6 @@ from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
 SHOWN = 100
-AT_ONCE = timedelta(seconds=5)  # a hand-in and what it sets off stand in one request
 
 
 @dataclass(frozen=True)
@@ -95,29 +94,33 @@ class _Causes:
     """What jobs come from: who asks stands under a pseudonym, an expert asks by handing in a part."""
 
     pseudonyms: Mapping[int, str]
-    hand_ins: Sequence[tuple[int, datetime, int]]  # expert, when, the part's key; the newest first
+    # expert, when, the part's key and its index; the newest first
+    hand_ins: Sequence[tuple[int, datetime, int, int]]
 
     @classmethod
     def of(cls, campaign: Campaign) -> "_Causes":
         members = Membership.objects.filter(campaign=campaign).values_list("user", "pseudonym")
         hand_ins = HandIn.objects.filter(part__round__campaign=campaign).order_by("-at")
-        return cls(dict(members), list(hand_ins.values_list("expert", "at", "part__index")))
+        return cls(dict(members), list(hand_ins.values_list("expert", "at", "part", "part__index")))
 
     def of_job(self, job: Job) -> str:
         if job.created_by_id is None:
             return _("by itself, since answers have changed")
         who = self.pseudonyms.get(job.created_by_id, "–")
-        part = next(
-            (
-                index
-                for expert, at, index in self.hand_ins
-                if expert == job.created_by_id and at <= job.created_at + AT_ONCE
-            ),
-            None,
-        )
-        if part is None:
+        index = self._handed_in(job)
+        if index is None:
             return _("by %(who)s") % {"who": who}
-        return _("%(who)s handed in part %(part)d") % {"who": who, "part": part + 1}
+        return _("%(who)s handed in part %(part)d") % {"who": who, "part": index + 1}
+
+    def _handed_in(self, job: Job) -> int | None:
+        """The index of the part whose hand-in set the job off: the job's own part, or else the last one before it."""
+        own = job.arguments.get("part")
+        before = (
+            index
+            for expert, at, part, index in self.hand_ins
+            if expert == job.created_by_id and own in (None, part) and at <= job.created_at
+        )
+        return next(before, None)
 
 
 def _parts(campaign: Campaign) -> dict[int, int]:

@@ -131,6 +131,13 @@ class ShownPlan:
     loads: Sequence[int]
     pairs: Sequence[tuple[str, str, int]]
 
+    @property
+    def idle(self) -> str:
+        """Who would get nothing to judge although others do."""
+        return _(", ").join(
+            expert for expert, load in zip(self.experts, self.loads, strict=True) if self.lines and not load
+        )
+
 
 def shown_plan(planned: Plan, form: AssignForm) -> ShownPlan:
     """The plan for people."""

@@ -35,7 +35,7 @@ from annotation.services.sentences import translated
 from annotation.tasks import wake
 from annotation.views.notice import after_notice
 from annotation.views.seat_form import Blank, SheetForm, stamp
-from annotation.views.seat_page import HELD, page_data
+from annotation.views.seat_page import HELD, page_data, reason_keys
 
 # What the script copies for each context of the next compound.
 EMPTY_ROW = {"assignment": 0, "revision": 0, "source": "", "span": None, "translation": "", "answer": None}
@@ -112,6 +112,7 @@ def _judge_page(
             "protocol": get_protocol(campaign.protocol),
             "zero_details": ZERO_DETAILS if campaign.zero_detail else (),
             "reasons": WRONG_REASONS,
+            "reason_keys": reason_keys(),
             "relations": RELATIONS.values() if campaign.protocol == Campaign.Protocol.TRIPLE else (),
             "guideline": _guideline(campaign),
             "screen": screen,

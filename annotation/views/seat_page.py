@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models import Campaign, User
 from annotation.protocol.base import get_protocol
 from annotation.protocol.compound import WRONG_REASONS
-from annotation.protocol.definition import Choice
+from annotation.protocol.definition import Choice, Words
 from annotation.protocol.triple import GENERAL_RELATIONS, RELATION_NAMES, ZERO_DETAILS
 from annotation.services.answers import NOTE_LIMIT
 from annotation.services.hours import REST_HINT, REST_MINUTES
@@ -31,6 +31,11 @@ REASON_KEYS = {
     "untranslated": "KeyO",
     "not_fluent": "KeyL",
 }
+
+
+def reason_keys() -> list[tuple[str, Words]]:
+    """The letters that say why a row is wrong, for the list of keys."""
+    return [(REASON_KEYS[reason.code].removeprefix("Key").lower(), reason.words) for reason in WRONG_REASONS]
 
 
 def page_data(
@@ -126,8 +131,11 @@ WORDS: dict[str, str | Promise] = {
     "lastLater": _("Put off: {unit}"),
     "lastBack": _("Back again: {unit}"),
     "allCorrect": _("all correct"),
-    "rowsWrong": _("{rows} wrong"),
-    "rowsCannot": _("{rows} cannot judge"),
+    "rowWrong": _("row {rows} wrong"),
+    "rowsWrong": _("rows {rows} wrong"),
+    "rowCannot": _("row {rows} cannot be judged"),
+    "rowsCannot": _("rows {rows} cannot be judged"),
+    "between": _(", "),
     # saving
     "save": _("Save"),
     "saveLeft": _("{n} left"),

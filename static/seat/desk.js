@@ -205,7 +205,8 @@ function saveCorrection(event) {
   if (answers.length) enqueue(saved, answers, current.clock);
   advanced(event?.code);
   leave(event);
-  status.cue(say(answers.length ? "corrected" : "unchanged"));
+  if (answers.length) status.cue(say("corrected"), "ok");
+  else status.cue(say("unchanged"));
   if (answers.length) sayLast(saved);
   return true;
 }
@@ -259,7 +260,7 @@ export function ask(text) {
   const { screen } = current.sheet;
   const entry = { ...owner, kind: "question", unit: screen.id, position: screen.position, client_key: uuid(), text };
   outbox.add(entry).then(send);
-  status.cue(say("asked"));
+  status.cue(say("asked"), "ok");
 }
 
 /** Open an older answer to look at it or to correct it. */

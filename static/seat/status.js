@@ -14,11 +14,12 @@ export function announce(text) {
 
 let cueTimer = null;
 
-/** A short word beside the unit: something was dropped, or is missing. */
-export function cue(text) {
+/** A short word beside the unit: something was dropped, or is missing; `kind` is "ok" where something was done. */
+export function cue(text, kind = "") {
   const node = byId("cue");
   if (!node) return;
   node.textContent = text;
+  node.classList.toggle("ok", kind === "ok");
   document.body.classList.add("is-cued");
   clearTimeout(cueTimer);
   cueTimer = setTimeout(clearCue, 2500);
@@ -108,16 +109,18 @@ export function lastAnswer(screen, rows) {
   return say("lastAnswer", { unit: unitName(screen), answer: isCompound ? summary(rows) : answerWord(rows[0]) });
 }
 
-/** "2 wrong": the rows by number. */
+/** "row 2 wrong": the rows by number. */
 function summary(rows) {
-  const numbers = (test) => rows.flatMap((row, index) => (test(row) ? [index + 1] : [])).join(" ");
+  const numbers = (test) => rows.flatMap((row, index) => (test(row) ? [index + 1] : []));
   const wrong = numbers((row) => row.label === "wrong");
   const cannot = numbers((row) => row.cannot_judge);
   const parts = [];
-  if (wrong) parts.push(say("rowsWrong", { rows: wrong }));
-  if (cannot) parts.push(say("rowsCannot", { rows: cannot }));
-  return parts.join(", ") || say("allCorrect");
+  if (wrong.length) parts.push(ofRows(wrong, "rowWrong", "rowsWrong"));
+  if (cannot.length) parts.push(ofRows(cannot, "rowCannot", "rowsCannot"));
+  return parts.join(say("between")) || say("allCorrect");
 }
+
+const ofRows = (numbers, one, several) => say(numbers.length > 1 ? several : one, { rows: numbers.join(say("between")) });
 
 const SIGNS = { ok: "✓", info: "i", warn: "!", wrong: "✗" };
 

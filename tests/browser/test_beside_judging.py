@@ -39,6 +39,25 @@ def test_it_practises_a_compound_by_keys(context: BrowserContext, seat_of: SeatO
     expect(page).to_have_url(re.compile("/practice/2/$"))
 
 
+def test_it_marks_the_rest_correct_in_practice_and_says_what_is_missing_until_it_is_there(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    page = open_page(context, seat_of("compound", units=1), "practice/1/")
+    correct = page.locator(".context .verdict.correct input:checked")
+
+    press(page, "2", "Enter")
+    expect(page.locator("#cue")).to_have_text("Answer every row first.")
+    press(page, "a")
+    expect(correct).to_have_count(4)
+    expect(page.locator("#cue")).to_be_empty()
+    press(page, "a")
+    expect(correct).to_have_count(0)
+    page.get_by_role("button", name="rest correct").click()
+    press(page, "Enter")
+
+    expect(page.locator(".practice-mark")).to_have_count(5)
+
+
 def test_it_practises_a_triple_by_keys_and_leaves_other_keys_alone(
     context: BrowserContext, seat_of: SeatOf
 ) -> None:

@@ -145,6 +145,16 @@ def test_it_marks_the_rest_correct_and_undoes_only_that(context: BrowserContext,
     assert seat.answers()[:5] == ["1", "0", "1", "1", "1"]
 
 
+def test_it_names_the_rows_of_the_last_answer(context: BrowserContext, seat_of: SeatOf) -> None:
+    page = open_seat(context, seat_of("compound", units=3))
+    said = page.locator("#last .said")
+
+    press(page, "2", "a", "Enter")
+    expect(said).to_contain_text("row 2 wrong")
+    press(page, "2", "4", "a", "Enter")
+    expect(said).to_contain_text("rows 2, 4 wrong")
+
+
 def test_it_stores_reasons_and_atoms_of_a_wrong_row(context: BrowserContext, seat_of: SeatOf) -> None:
     seat = seat_of("compound", units=1)
     page = open_seat(context, seat)

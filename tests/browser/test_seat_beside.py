@@ -154,6 +154,7 @@ class TestQuestions:
         press(page, "q")
         page.locator("#question-text").fill("Is 1 a rest?")
         page.get_by_role("button", name="Ask").click()
+        expect(page.locator("#cue")).to_have_class("cue ok")
         expect(page.locator("#badge .word")).to_have_text("offline · 1 waiting")
         assert position(page) == "1"
         context.set_offline(False)

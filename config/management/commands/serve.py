@@ -15,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 
 from annotation.models import Campaign, User
+from annotation.services.sample import SLUGS
 from config.supervisor import Plan, become_supervisor
 
 THREADS = 4  # of a web worker: pages wait for the database more than they compute
@@ -66,7 +67,7 @@ def _check_port() -> None:
 
 
 def _prepare(*, sample: bool) -> str:
-    """Bring tables and static files up to date; the sample's links, if it was loaded."""
+    """Bring tables and static files up to date; the sample's links, or how to get new ones."""
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time():
         call_command("migrate", verbosity=0, interactive=False)
@@ -78,7 +79,12 @@ def _prepare(*, sample: bool) -> str:
 
 def _load_sample() -> str:
     if User.objects.exists() or Campaign.objects.exists():
-        return ""
+        loaded = Campaign.objects.filter(slug__in=SLUGS).exists()
+        return (
+            "New sign-in links for the sample's people: .venv/bin/python manage.py sign_in_links"
+            if loaded
+            else ""
+        )
     said = io.StringIO()
     call_command("load_sample", stdout=said)
     return said.getvalue()

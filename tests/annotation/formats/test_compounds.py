@@ -159,6 +159,18 @@ def test_it_warns_of_compounds_without_exactly_five_contexts_wherever_they_stand
     assert "6 contexts" in found.warnings[1].message
 
 
+def test_it_counts_no_contexts_of_a_compound_some_of_whose_rows_have_errors() -> None:
+    lines = [
+        *five()[:3],
+        "d4,the dog,two,4 saw the dog .,x",
+        "d1,the dog,5,5 saw the dog .,x",
+        *five("a cat", "c")[:4],
+    ]
+    found = read(SHORT, *lines)
+    assert places(found) == [(5, "context_no"), (6, "item_id")]
+    assert places(found, "warnings") == [(7, "compound")]
+
+
 def test_it_warns_of_a_compound_that_its_source_does_not_hold() -> None:
     header = "compound,context_no,source,translation"
     sources = [

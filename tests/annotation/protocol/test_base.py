@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from annotation.protocol.base import PROTOCOLS, Protocol, get_protocol
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import Sentence
 from tests.shared import shared
 
 COMPOUND, TRIPLE = get_protocol("compound"), get_protocol("triple")
@@ -184,3 +185,17 @@ def test_it_lists_what_is_accepted_with_scores_only_to_who_brings_a_file(
         assert answer.words.zh in to_expert.value.message
     for example in protocol.examples:
         assert example in to_manager.value.message
+
+
+def test_it_says_what_a_file_may_hold_with_the_connecting_words_of_another_language() -> None:
+    chinese = {
+        "{one} or {other}": "{one} 或 {other}",
+        "{one} or {other} (or {third})": "{one} 或 {other}（或 {third}）",
+    }
+    with pytest.raises(ProtocolError) as refused:
+        COMPOUND.parse_label("", in_file=True)
+
+    said = refused.value.message
+    assert isinstance(said, Sentence)
+    said = said.translated(lambda text: chinese.get(text, text), lambda *forms: "")
+    assert "1 或 0, correct 或 incorrect（或 wrong）, true 或 false, 正确 或 错误" in said

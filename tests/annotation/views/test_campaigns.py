@@ -163,7 +163,8 @@ def test_it_counts_an_item_as_done_for_each_expert_on_their_own(mei: User, tmp_p
 
     page = text_of(client_of(mei).get(HOME))
 
-    assert "The experts judge: 10 of 20 judgements are there. Waiting for A1, A2." in page
+    assert "The experts judge: 10 of 20 judgements are there. Waiting for A2." in page
+    assert "Judged, but not handed in yet: A1." in page
     assert "A1 10 / 10" in page
     assert "A2 0 / 10" in page
 

@@ -114,6 +114,26 @@ def test_it_shows_the_final_label_in_words_or_why_there_is_none(mei: User, tmp_p
     assert rows_of(body_of(client.get(f"{ITEMS}?state=labelled"))) == ["1"]
 
 
+def test_it_says_that_a_label_is_to_be_updated_where_answers_came_since(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(3), tmp_path)
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+    first, second, third = (list(Assignment.objects.filter(item__position=place)) for place in (1, 2, 3))
+    for row in second:
+        save(sheet([row], "1"), row.expert_id)
+    finalize(campaign)
+    for row in [*first, *second, third[0]]:
+        row.refresh_from_db()
+        save(sheet([row], "0"), row.expert_id)
+
+    page = text_of(client_of(mei).get(ITEMS))
+
+    assert "2/2 to be updated" in page
+    assert "2/2 plausible to be updated" in page
+    assert "1/2 not every expert has answered" in page
+    assert page.count("to be updated") == 2
+
+
 def test_it_lists_items_that_could_not_be_judged_with_cause_and_note_but_not_by_whom(
     mei: User, tmp_path: Path
 ) -> None:

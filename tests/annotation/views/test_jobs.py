@@ -1,5 +1,7 @@
 """Jobs on the pages: how they stand, and asking again."""
 
+from datetime import timedelta
+
 import pytest
 
 from annotation.models import HandIn, Job
@@ -105,3 +107,21 @@ def test_it_says_what_a_job_comes_from(cast: Cast) -> None:
     assert "by M1" in page
     assert "by itself, since answers have changed" in page
     assert "ada" not in page
+
+
+def test_it_names_the_hand_in_of_the_jobs_own_part_and_else_the_last_one_before(cast: Cast) -> None:
+    round_ = cast.campaign.rounds.get()
+    parts = [make_part(round_, index=index) for index in range(4)]
+    own, other = (make_job(cast, "done", kind="agreement", created_by=cast.ada) for _ in range(2))
+    labels = make_job(cast, "done", created_by=cast.ada)
+    Job.objects.filter(pk=own.pk).update(arguments={"part": parts[0].pk})
+    Job.objects.filter(pk=other.pk).update(arguments={"part": parts[3].pk})
+    for part, seconds in zip(parts, (-3, -2, -1, 1), strict=True):
+        hand_in = HandIn.objects.create(part=part, expert=cast.ada)
+        HandIn.objects.filter(pk=hand_in.pk).update(at=own.created_at + timedelta(seconds=seconds))
+
+    client = client_of(cast.mei)
+
+    assert "A1 handed in part 1" in text_of(client.get(f"{JOBS}{own.pk}/"))
+    assert "A1 handed in part 3" in text_of(client.get(f"{JOBS}{labels.pk}/"))
+    assert "by A1" in text_of(client.get(f"{JOBS}{other.pk}/"))  # part 4 was handed in only later

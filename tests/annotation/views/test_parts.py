@@ -59,6 +59,14 @@ def test_it_shows_parts_experts_loads_and_pairs_and_stores_nothing(mei: User, tm
     assert Part.objects.count() == Assignment.objects.count() == Membership.objects.count() - 1 == 0
 
 
+def test_it_warns_of_an_expert_with_nothing_to_judge(mei: User, tmp_path: Path) -> None:
+    campaign_of(mei, tmp_path, n=2)
+    client = client_of(mei)
+
+    assert "Nothing to judge for c: there are fewer units" in text_of(client.post(ASSIGN, FOUR))
+    assert "Nothing to judge for" not in text_of(client.post(ASSIGN, FOUR | {"names": "a\nb"}))
+
+
 def test_it_stores_exactly_the_plan_that_was_shown_and_invites_who_has_no_password(
     mei: User, tmp_path: Path
 ) -> None:

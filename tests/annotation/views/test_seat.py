@@ -473,3 +473,15 @@ def test_it_numbers_parts_from_one_for_people_and_from_zero_in_addresses() -> No
     judging = client.get(at("judge/"), {"position": 1})
     assert '<span class="part small" id="part-name">Part 1</span>' in judging.content.decode()
     assert page_data(judging.content)["shown"]["part"] == 0
+
+
+@pytest.mark.parametrize(("reasons", "listed"), [("required", True), ("optional", True), ("off", False)])
+def test_it_lists_the_keys_of_reasons_where_the_campaign_asks_for_them(reasons: str, listed: bool) -> None:
+    cast = make_work("compound", units=1)
+    cast.campaign.reasons = reasons
+    cast.campaign.save()
+
+    page = text_of(client_of(cast.ada).get(at("judge/")))
+
+    assert ("m why a row is wrong: missing" in page) is listed
+    assert ("l why a row is wrong: not fluent" in page) is listed
