@@ -83,5 +83,7 @@ def _summary(release: Release, output: str | None) -> str:
             f"Leakage: triples on both sides: {found['triples_on_both_sides']}; test items whose head is in dev: "
             f"{found['test_units_with_head_in_dev']}."
         )
-    lines.append(f"It is kept as {archive_of(release)}" + (f", and was written to {output}." if output else "."))
+    lines.append(
+        f"It is kept as {archive_of(release)}" + (f", and was written to {output}." if output else ".")
+    )
     return "\n".join(lines)
