@@ -32,10 +32,10 @@ export async function begin({ flush, waitingEntries }) {
   drafts = await outbox.draftsOf(owner);
   supply.add(seat.screens);
   record.begin(seat.recent);
-  const [last] = seat.recent;
-  if (last?.rows.every((row) => row.answer)) status.showLast(status.lastAnswer(last, last.rows.map((row) => row.answer)));
   const shown = seat.shown;
   if (!shown || !view.hasDesk()) return;
+  const [last] = seat.recent;
+  if (last?.rows.every((row) => row.answer)) status.showLast(status.lastAnswer(last, last.rows.map((row) => row.answer)));
   if (shown.rows.every((row) => row.answer)) {
     correct(shown);
   } else if (supply.isFinished(shown.position)) {

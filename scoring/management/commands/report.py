@@ -7,16 +7,15 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.errors import FormatError
-from annotation.management.base import AssayCommand, Outcome, get_campaign, write_output
+from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign, write_output
 from annotation.models import Campaign, Round
-from annotation.protocol.sentences import say
-from annotation.services.errors import Refused
 from scoring.figures import FORMS, draw
 from scoring.records import as_csv
 from scoring.reports import as_latex, as_markdown
 from scoring.services.measure import REPORTS, Options, report
 from scoring.services.pictures import picture_of
 
+PICTURES = ("artifacts", "comparison")
 TEXTS = {"md": as_markdown, "latex": as_latex, "csv": as_csv}
 
 
@@ -50,8 +49,10 @@ class Command(AssayCommand):
         super().handle(*args, **options | {"json": options["json"] or options["format"] == "json"})
 
     def run(self, **options: Any) -> Outcome:
-        campaign = get_campaign(options["slug"])
         kind = options["kind"]
+        if options["format"] in FORMS:
+            _check_picture(kind, options["output"])
+        campaign = get_campaign(options["slug"])
         if options["format"] in FORMS:
             return _picture(campaign, kind, options)
         document = report(campaign, kind, _options(options))
@@ -65,9 +66,14 @@ class Command(AssayCommand):
         return Outcome(document, text)
 
 
+def _check_picture(kind: str, output: str | None) -> None:
+    if kind not in PICTURES:
+        raise Usage(f"There is a picture of {' and of '.join(PICTURES)}, none of {kind}.")
+    if not output:
+        raise Usage("A picture needs a file to go to: name it with -o.")
+
+
 def _picture(campaign: Campaign, kind: str, options: dict[str, Any]) -> Outcome:
-    if not options["output"]:
-        raise Refused(say("A picture needs a file to go to: name it with -o."))
     data = picture_of(campaign, kind, _options(options))
     write_output(options["output"], [draw(kind, data, options["format"])])
     return Outcome({"output": options["output"]}, f"Written to {options['output']}.")

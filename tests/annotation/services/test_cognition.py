@@ -194,7 +194,7 @@ def test_it_names_the_annotator_who_is_asked_for(tmp_path: Path) -> None:
 def test_it_refuses_verdicts_of_nobody(tmp_path: Path) -> None:
     ran = bring(tmp_path, workbook(tmp_path), "--annotator", " ")
     assert ran.code == 1
-    assert "The annotator's name is empty" in ran.document["errors"][0]["message"]
+    assert "A name is empty" in ran.document["errors"][0]["message"]
     assert counts() == [0, 0, 0, 0, 0, 0]
 
 
