@@ -101,7 +101,7 @@ def test_it_goes_from_a_file_to_labels(shell: Shell, tmp_path: Path) -> None:
         ["assign_parts", "x", "--experts", "a", "--parts", "many"],
         ["report", "x"],
         ["report", "x", "--kind", "opinions"],
-        ["report", "x", "--kind", "agreement", "--format", "pdf"],
+        ["report", "x", "--kind", "agreement", "--format", "doc"],
         ["export", "x", "--what", "items"],
         ["export", "x", "--what", "secrets", "--format", "csv"],
         ["export", "x", "--what", "items", "--format", "doc"],

@@ -142,6 +142,6 @@ def test_the_command_draws_into_a_file(campaign: Campaign, tmp_path: Path) -> No
     assert ran.code == 0, ran.err
     assert target.read_bytes().startswith(b"%PDF-")
     ran = run("report", "main", "--kind", "artifacts", "--format", "svg")
-    assert (ran.code, "name it with -o" in ran.err) == (1, True)
+    assert (ran.code, "name it with -o" in ran.err) == (2, True)
     ran = run("report", "main", "--kind", "statistics", "--format", "svg", "-o", tmp_path / "x.svg")
-    assert (ran.code, "There is no picture of this report." in ran.err) == (1, True)
+    assert (ran.code, "none of statistics" in ran.err) == (2, True)
