@@ -48,7 +48,8 @@ say "PostgreSQL: $(postgres_bin || echo no); Redis: $(command -v redis-server ||
 
 indifferent=(
   tests/annotation/protocol tests/annotation/formats tests/scoring/stats tests/browser
-  tests/config/test_serve.py tests/config/test_sqlite_queue.py
+  tests/config/test_serve.py tests/config/test_sqlite_queue.py tests/config/test_sessions.py
+  tests/annotation/test_messages.py tests/annotation/test_look.py tests/scoring/views/test_pictures.py
 )
 
 pytest() { .venv/bin/python -m pytest -n 2 "$@"; }
