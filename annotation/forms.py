@@ -17,6 +17,17 @@ from annotation.services.items import REASON_LENGTH
 from annotation.services.people import SEPARATORS
 from annotation.services.uploads import LIMIT
 
+# What a browser offers where a table is asked for.
+TABLES = ".csv,.tsv,.tab,.txt,.jsonl,.ndjson,.json,.xlsx,.xlsm"
+
+
+class PlainInput(forms.TextInput):
+    """A line of text for which the browser proposes nothing."""
+
+    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
+        super().__init__({"autocomplete": "off"} | (attrs or {}))
+
+
 # Accounts
 
 
@@ -44,7 +55,7 @@ class TokenForm(forms.Form):
         label=_("Name of the token"),
         max_length=TOKEN_NAME_LENGTH,
         help_text=_("What it is for, such as “laptop script”."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        widget=PlainInput(),
     )
 
 
@@ -87,7 +98,7 @@ class CampaignForm(forms.Form):
         label=_("Title"),
         max_length=TITLE_LENGTH,
         help_text=_("What experts see, such as “CKBP v2, Chinese”."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        widget=PlainInput(),
     )
     slug = forms.RegexField(
         label=_("Address"),
@@ -97,7 +108,7 @@ class CampaignForm(forms.Form):
         error_messages={
             "invalid": _("Use letters, digits and single hyphens or underscores, such as ckbp-zh.")
         },
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        widget=PlainInput({"spellcheck": "false"}),
     )
     protocol = forms.ChoiceField(
         label=_("What is judged"),
@@ -150,14 +161,14 @@ class SystemFields(forms.Form):
         max_length=100,
         required=False,
         help_text=_("For rows that do not name their system."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        widget=PlainInput(),
     )
     run = forms.CharField(
         label=_("Run"),
         max_length=100,
         required=False,
         help_text=_("For rows that do not name their run, such as a seed."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        widget=PlainInput(),
     )
 
 
@@ -167,7 +178,7 @@ class ItemFileForm(SystemFields):
     file = UploadedTable(
         label=_("File"),
         help_text=_("CSV, TSV, JSONL or XLSX; UTF-8, UTF-16 with a mark, or GB18030."),
-        widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.tab,.txt,.jsonl,.ndjson,.json,.xlsx,.xlsm"}),
+        widget=forms.FileInput(attrs={"accept": TABLES}),
     )
 
     field_order = ["file", "system", "run"]
@@ -197,7 +208,7 @@ class CognitionForm(SystemFields):
         max_length=150,
         required=False,
         help_text=_("Left empty: the account “released”, with which nobody can sign in."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        widget=PlainInput(),
     )
 
     field_order = ["sources", "compounds", "references", "translations", "system", "run", "annotator"]
@@ -214,7 +225,7 @@ class JudgementFileForm(forms.Form):
     file = UploadedTable(
         label=_("File"),
         help_text=_("With item_id or triple_id (or the texts of the items), annotator and label."),
-        widget=forms.FileInput(attrs={"accept": ".csv,.tsv,.tab,.txt,.jsonl,.ndjson,.json,.xlsx,.xlsm"}),
+        widget=forms.FileInput(attrs={"accept": TABLES}),
     )
     annotator = forms.CharField(
         label=_("Expert"),
@@ -223,14 +234,14 @@ class JudgementFileForm(forms.Form):
         help_text=_(
             "Who judged, where the file has no column annotator. Left empty: the account “released”."
         ),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        widget=PlainInput(),
     )
     column = forms.CharField(
         label=_("Column of the labels"),
         max_length=100,
         required=False,
         help_text=_("Where it is not called label."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        widget=PlainInput(),
     )
     by_position = forms.BooleanField(
         label=_("Row 1 is the first item, row 2 the second, and so on"),
@@ -358,7 +369,7 @@ class PersonForm(forms.Form):
         label=_("Name"),
         max_length=150,
         help_text=_("The name they sign in with. Who has no account yet gets one."),
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        widget=PlainInput({"spellcheck": "false"}),
     )
     role = forms.ChoiceField(
         label=_("Role"),

@@ -30,10 +30,15 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files that tests store go to a temporary folder."""
+    """Files that tests store go to a temporary folder.
+
+    No static files are collected in it: whitenoise reads all of them for every test client there is.
+    """
     folder = tmp_path_factory.mktemp("data")
     settings.DATA_DIR = folder
     settings.MEDIA_ROOT = folder / "files"
+    settings.STATIC_ROOT = folder / "static"
+    settings.STATIC_ROOT.mkdir()
     return folder
 
 

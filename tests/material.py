@@ -20,7 +20,9 @@ from annotation.services.campaigns import create_campaign
 from annotation.services.exports import NUMERIC, names_of, table, take
 from annotation.services.imports import OnConflict, Report, preview, store
 from annotation.services.item_files import read_item_file
-from annotation.services.judgements import JudgementReport, import_judgements
+from annotation.services.judgement_report import JudgementReport
+from annotation.services.judgements import import_judgements
+from annotation.services.parts import assign_parts
 from annotation.services.sheets import Answer, Saved, Sheet
 
 Rows = Sequence[Mapping[str, object]]
@@ -95,6 +97,17 @@ def load(
     return store(campaign, file.rows, sha256=file.sha256, on_conflict=on_conflict)
 
 
+def triple_campaign(
+    folder: Path, n: int, *, experts: Sequence[str] = (), slug: str = "main", **more: object
+) -> Campaign:
+    """A campaign of n triples, two experts each; given out where experts are named, and not judged yet."""
+    made = new_campaign(slug=slug)
+    load_rows(made, triples(n, **more), folder)
+    if experts:
+        assign_parts(made, experts=experts, design="cyclic", seed=1)
+    return made
+
+
 def load_rows(campaign: Campaign, rows: Rows, folder: Path, **options: Any) -> Report:
     return load(campaign, write_csv(folder / "items.csv", rows), **options)
 
@@ -147,6 +160,12 @@ def sheet(
 
 def save(given: Sheet, expert: int, *, slug: str = "main") -> list[Saved]:
     return save_answers(given, slug=slug, expert_id=expert, source=Annotation.Source.API).saved
+
+
+def slots_given() -> list[tuple[str, int, str]]:
+    """(item, slot, expert) of every assignment."""
+    rows = Assignment.objects.order_by("item__position", "slot")
+    return list(rows.values_list("item__key", "slot", "expert__username"))
 
 
 def screens_of_work(campaign: Campaign) -> Iterator[list[Assignment]]:

@@ -1,7 +1,10 @@
 """The material that lies beside the project: real released files and small hard cases. Absent, its tests skip."""
 
+import csv
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,3 +17,14 @@ def shared(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"{name} is not beside the project (looked in ../shared)")
     return path
+
+
+def case(name: str) -> list[dict[str, str]]:
+    """The rows of a small hard case."""
+    with shared(f"cases/{name}").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t" if name.endswith(".tsv") else ","))
+
+
+def expected(name: str) -> Any:
+    """What other hands computed for a small hard case."""
+    return json.loads(shared("cases/expected_values.json").read_text(encoding="utf-8"))[name]

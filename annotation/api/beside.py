@@ -1,5 +1,6 @@
-"""What an expert's page asks for beside answers: taking "later" back, questions, words. 404 for everybody else."""
+"""What an expert's page asks for beside answers: "later", questions, words. 404 for everybody else."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 from drf_spectacular.types import OpenApiTypes
@@ -10,24 +11,30 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import LaterBody, read_body, schema_of
-from annotation.api.parameters import person
-from annotation.models import Membership
-from annotation.permissions import campaign_for
+from annotation.api.expert import expert_in, own_screen
 from annotation.services import questions
-from annotation.services.errors import NotYours
-from annotation.services.screens import screen_at
-from annotation.services.seat import take_back
+from annotation.services.seat import postpone, take_back
 from annotation.services.words import word_starts
+
+
+@extend_schema(request={"application/json": schema_of(LaterBody)}, responses={200: OpenApiTypes.OBJECT})
+@api_view(["POST"])
+def later(request: Request, slug: str, unit: int) -> Response:
+    """Put a screen at the end of one's own part."""
+    return _moved(request, slug, unit, postpone)
 
 
 @extend_schema(request={"application/json": schema_of(LaterBody)}, responses={200: OpenApiTypes.OBJECT})
 @api_view(["POST"])
 def later_back(request: Request, slug: str, unit: int) -> Response:
     """Take it back that a screen was put at the end of its part: it comes up next."""
-    user = person(request)
-    campaign = campaign_for(user, slug, Membership.Role.EXPERT)
+    return _moved(request, slug, unit, take_back)
+
+
+def _moved(request: Request, slug: str, unit: int, move: Callable[..., int]) -> Response:
+    user, campaign = expert_in(request, slug)
     body = read_body(request._request, LaterBody)
-    queue = take_back(campaign, expert_id=user.pk, screen_id=unit, assignments=body.assignments)
+    queue = move(campaign, expert_id=user.pk, screen_id=unit, assignments=body.assignments)
     return Response({"queue": queue})
 
 
@@ -42,8 +49,7 @@ class QuestionBody(Struct):
 @api_view(["POST"])
 def ask(request: Request, slug: str, unit: int) -> Response:
     """Ask the managers about a unit of one's own work; sent again under its key, it is asked once."""
-    user = person(request)
-    campaign = campaign_for(user, slug, Membership.Role.EXPERT)
+    user, campaign = expert_in(request, slug)
     body = read_body(request._request, QuestionBody)
     asked = questions.ask(campaign, user, screen_id=unit, text=body.text, client_key=body.client_key)
     return Response({"question": asked.pk, "asked_at": asked.asked_at.isoformat()})
@@ -53,10 +59,5 @@ def ask(request: Request, slug: str, unit: int) -> Response:
 @api_view(["GET"])
 def words(request: Request, slug: str, position: int) -> Response:
     """Where words begin in the translations of one of one's own screens, by assignment, counted in code points."""
-    user = person(request)
-    campaign = campaign_for(user, slug, Membership.Role.EXPERT)
-    found = screen_at(campaign, expert_id=user.pk, position=position)
-    if found is None:
-        raise NotYours("There is no such screen among your work.")
-    rows = [row for row in found["rows"] if "translation" in row]
+    rows = [row for row in own_screen(request, slug, position)["rows"] if "translation" in row]
     return Response({"starts": {row["assignment"]: word_starts(row["translation"]) for row in rows}})

@@ -11,9 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.bodies import read_body, schema_of
-from annotation.api.parameters import person
-from annotation.models import Membership
-from annotation.permissions import campaign_for
+from annotation.api.expert import expert_in
 from annotation.services.hours import record
 
 
@@ -29,8 +27,7 @@ class TimeBody(Struct):
 @api_view(["POST"])
 def add_time(request: Request, slug: str) -> Response:
     """Add a line to one's own hours, at most what such a line may count for; sent again, it counts once."""
-    user = person(request)
-    campaign = campaign_for(user, slug, Membership.Role.EXPERT)
+    user, campaign = expert_in(request, slug)
     body = read_body(request._request, TimeBody)
     line = record(campaign, user, kind=body.kind, seconds=body.seconds, client_key=body.client_key)
     return Response({"kind": line.kind, "seconds": line.seconds, "day": line.day.isoformat()})

@@ -14,16 +14,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotation.api.authentication import SeatCaller, seat_caller
-from annotation.api.bodies import LaterBody, SheetBody, read_body, schema_of
+from annotation.api.bodies import SheetBody, read_body, schema_of
 from annotation.api.errors import plain_answer
+from annotation.api.expert import expert_in, own_screen
 from annotation.api.parameters import person, whole_number
 from annotation.api.permissions import refuse_other_user
-from annotation.models import Annotation, Membership
-from annotation.permissions import campaign_for
+from annotation.models import Annotation
 from annotation.services.answers import Judged, save_answers
-from annotation.services.errors import NotYours
-from annotation.services.screens import next_screens, progress, recent_screens, screen_at
-from annotation.services.seat import postpone
+from annotation.services.screens import next_screens, progress, recent_screens
 
 
 class NextSerializer(serializers.Serializer[Any]):
@@ -46,8 +44,7 @@ class SavedSerializer(serializers.Serializer[Any]):
 @api_view(["GET"])
 def next_units(request: Request, slug: str) -> Response:
     """The screens to judge next."""
-    user = person(request)
-    campaign = campaign_for(user, slug, Membership.Role.EXPERT)
+    user, campaign = expert_in(request, slug)
     count, after = whole_number(request, "count", 1), whole_number(request, "after", None)
     return Response(
         {
@@ -61,20 +58,14 @@ def next_units(request: Request, slug: str) -> Response:
 @api_view(["GET"])
 def screen(request: Request, slug: str, position: int) -> Response:
     """One of one's own screens, answered or not."""
-    user = person(request)
-    campaign = campaign_for(user, slug, Membership.Role.EXPERT)
-    found = screen_at(campaign, expert_id=user.pk, position=position)
-    if found is None:
-        raise NotYours("There is no such screen among your work.")
-    return Response(found)
+    return Response(own_screen(request, slug, position))
 
 
 @extend_schema(parameters=[OpenApiParameter("count", int)], responses=NextSerializer)
 @api_view(["GET"])
 def recent(request: Request, slug: str) -> Response:
     """The screens one answered last."""
-    user = person(request)
-    campaign = campaign_for(user, slug, Membership.Role.EXPERT)
+    user, campaign = expert_in(request, slug)
     count = min(whole_number(request, "count", 50) or 0, 200)
     return Response({"units": recent_screens(campaign, expert_id=user.pk, count=count), "progress": None})
 
@@ -136,14 +127,3 @@ def _answer_seat(request: HttpRequest, caller: SeatCaller, slug: str, unit: int)
 
 def _saved(judged: Judged) -> dict[str, Any]:
     return {"saved": [vars(row) for row in judged.saved], "next": {"units": judged.screens, "progress": None}}
-
-
-@extend_schema(request={"application/json": schema_of(LaterBody)}, responses={200: OpenApiTypes.OBJECT})
-@api_view(["POST"])
-def later(request: Request, slug: str, unit: int) -> Response:
-    """Put a screen at the end of one's own part."""
-    user = person(request)
-    campaign = campaign_for(user, slug, Membership.Role.EXPERT)
-    body = read_body(request._request, LaterBody)
-    queue = postpone(campaign, expert_id=user.pk, screen_id=unit, assignments=body.assignments)
-    return Response({"queue": queue})

@@ -16,7 +16,7 @@ from annotation.formats.compounds import TYPES, CompoundRow, stands_in
 from annotation.formats.decoding import detect_encoding, text_lines
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.keys import id_key, unit_key
-from annotation.formats.rows import in_line_order
+from annotation.formats.rows import FileRows, in_line_order
 from annotation.formats.tables import read_table
 from annotation.protocol.compound import COMPOUND
 from annotation.protocol.errors import ProtocolError
@@ -53,6 +53,21 @@ class CognitionFiles:
     differing: tuple[SourceDifference, ...]
     errors: tuple[RowIssue, ...]
     warnings: tuple[RowIssue, ...]
+
+    def as_file(self) -> FileRows[CompoundRow]:
+        """The items as those of one file."""
+        return FileRows(
+            name=self.stem,
+            format="cognition",
+            encoding=None,
+            sheet=None,
+            columns={},
+            unknown_columns=(),
+            n_rows=self.n_lines,
+            rows=self.rows,
+            errors=self.errors,
+            warnings=self.warnings,
+        )
 
 
 def read_cognition(

@@ -1,20 +1,15 @@
 """Which column of a file is which: names as given to canonical names, and rows as cells by canonical name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeVar
 
 from annotation.formats.cells import excerpt, fold_header, is_blank
 from annotation.formats.errors import FormatError, RowIssue
-from annotation.formats.rows import FileRows, Table, in_line_order
+from annotation.formats.rows import Table
 from annotation.protocol.definition import Protocol
 from annotation.protocol.sentences import say, say_count
 from annotation.protocol.text import fold_key
-
-R = TypeVar("R")
-
-ITEM_IDS = ("item_id", "triple_id")  # a file about items that are there has one of them, or none
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +101,30 @@ def empty_cells(record: Record, protocol: Protocol, *, has_id: bool) -> list[Row
     """The needed cells of an item that are empty; its id too, where the file has a column of ids."""
     names = [protocol.id_column] if has_id else []
     names += [column.name for column in protocol.columns if not column.may_be_empty]
-    return [
-        RowIssue(record.line, name, say("The cell is empty, but is needed."))
-        for name in names
-        if is_blank(record.cells.get(name))
-    ]
+    problems: list[RowIssue] = []
+    needed_texts(record, names, problems)
+    return problems
 
 
 def given_text(record: Record, name: str) -> str | None:
     """The cell as given, None where it is blank or not there."""
     text = record.cells.get(name)
     return None if is_blank(text) else text
+
+
+def needed_text(record: Record, name: str, problems: list[RowIssue]) -> str | None:
+    """The cell as given; adds a problem where it is blank or not there."""
+    text = given_text(record, name)
+    if text is None:
+        problems.append(RowIssue(record.line, name, say("The cell is empty, but is needed.")))
+    return text
+
+
+def needed_texts(record: Record, names: Iterable[str], problems: list[RowIssue]) -> tuple[str, ...] | None:
+    """The cells as given; None, and a problem for each that is blank or not there, where there is one."""
+    texts = [needed_text(record, name, problems) for name in names]
+    given = tuple(text for text in texts if text is not None)
+    return given if len(given) == len(texts) else None
 
 
 _YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
@@ -133,52 +141,6 @@ def yes_or_no(record: Record, name: str, problems: list[RowIssue]) -> bool:
             RowIssue(record.line, name, say("“{text}” is neither yes nor no.", text=excerpt(text)))
         )
     return bool(answer)
-
-
-def file_rows(
-    table: Table,
-    matched: MatchedColumns,
-    *,
-    n_rows: int,
-    rows: list[R],
-    errors: list[RowIssue],
-    warnings: list[RowIssue],
-) -> FileRows[R]:
-    """What was made of a whole table, its findings in the order of lines (those about the whole file first)."""
-    return FileRows(
-        name=table.name,
-        format=table.format,
-        encoding=table.encoding,
-        sheet=table.sheet,
-        columns=matched.given,
-        unknown_columns=matched.unknown,
-        n_rows=n_rows,
-        rows=tuple(rows),
-        errors=in_line_order(errors),
-        warnings=in_line_order(table.warnings + warnings),
-        header=table.header,
-        first_rows=table.first_rows,
-    )
-
-
-def check_key_columns(matched: MatchedColumns, texts: tuple[str, ...], *, by_position: bool) -> None:
-    """Raise FormatError where nothing, or more than one thing, says which item a row belongs to.
-
-    `texts` are the columns that name an item where the file has no id.
-    """
-    if all(name in matched for name in ITEM_IDS):
-        raise FormatError(
-            say("The file has both item_id and triple_id; keep the one that the items were imported with.")
-        )
-    has_id = any(name in matched for name in ITEM_IDS)
-    if not (by_position or has_id or all(name in matched for name in texts)):
-        raise FormatError(
-            say(
-                "Nothing says which item a row belongs to: there is neither item_id or triple_id nor {texts}. A file "
-                "whose rows stand in the order of the items must be read by position.",
-                texts=", ".join(texts),
-            )
-        )
 
 
 def _missing_message(missing: list[str], header: tuple[str, ...], needed: tuple[str, ...]) -> str:

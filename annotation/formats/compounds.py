@@ -6,14 +6,13 @@ from annotation.formats.cells import excerpt, is_blank, whole_number
 from annotation.formats.columns import (
     Record,
     empty_cells,
-    file_rows,
     given_text,
     match_item_columns,
-    records,
     yes_or_no,
 )
 from annotation.formats.errors import RowIssue
 from annotation.formats.keys import ItemKey, compound_key, id_key, repeated_id_message, unit_key
+from annotation.formats.reading import Reading
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.compound import COMPOUND, locate
 from annotation.protocol.sentences import say, say_count
@@ -64,34 +63,17 @@ def read_compounds(
     any reference is fine.
     """
     matched = match_item_columns(table.header, COMPOUND)
-    reading = _Reading(has_id="item_id" in matched, system=system, run=run)
-    for record in records(table, matched):
-        reading.read(record)
-    reading.finish()
-    if reading.pattern_is_type:
-        given = {name: "type" if read == "pattern" else read for name, read in matched.given.items()}
-        matched = replace(matched, given=given)
-    return file_rows(
-        table,
-        matched,
-        n_rows=reading.n_rows,
-        rows=reading.rows,
-        errors=reading.errors,
-        warnings=reading.warnings,
-    )
+    has_id = COMPOUND.id_column in matched
+    return _Compounds(matched=matched, has_id=has_id, system=system, run=run).read(table)
 
 
-@dataclass
-class _Reading:
-    """What has been read so far, and what later rows are compared with."""
+@dataclass(kw_only=True)
+class _Compounds(Reading[CompoundRow]):
+    """What later rows are compared with. `system` and `run` are those of rows that do not name their own."""
 
     has_id: bool
     system: str | None
     run: str | None
-    n_rows: int = 0
-    rows: list[CompoundRow] = field(default_factory=list)
-    errors: list[RowIssue] = field(default_factory=list)
-    warnings: list[RowIssue] = field(default_factory=list)
     first_with_output: dict[tuple[str, str, str], CompoundRow] = field(default_factory=dict)
     first_with_key: dict[str, CompoundRow] = field(default_factory=dict)
     occurrences: dict[tuple[str, int | None, str, str], int] = field(default_factory=dict)
@@ -100,23 +82,17 @@ class _Reading:
     types_from_pattern: int = 0
     patterns: int = 0
 
-    @property
-    def pattern_is_type(self) -> bool:
-        return self.types_from_pattern > 0 and self.patterns == 0
-
-    def read(self, record: Record) -> None:
-        self.n_rows = record.number
-        problems = [*record.problems] or empty_cells(record, COMPOUND, has_id=self.has_id)
+    def row(self, record: Record, problems: list[RowIssue]) -> CompoundRow | None:
+        problems += empty_cells(record, COMPOUND, has_id=self.has_id)
         cells = record.cells
         context_no = context_number(record, problems)
         type_, pattern = self._type_and_pattern(record, problems)
         differs = yes_or_no(record, "source_differs", problems)
         if problems:
-            self._refuse(problems, cells.get("compound", ""))
-            return
+            return None
         system = given_text(record, "system") or self.system
         run = given_text(record, "run") or self.run
-        row = CompoundRow(
+        return CompoundRow(
             line=record.line,
             key=self._key(cells, context_no, system, run),
             unit_key=unit_key(cells["compound"]),
@@ -132,11 +108,10 @@ class _Reading:
             run=run,
             source_differs=differs,
         )
-        self._keep(row, states_no_reference="reference" not in cells)
 
-    def _refuse(self, problems: list[RowIssue], compound: str) -> None:
-        self.errors.extend(problems)
-        self.with_errors.add(unit_key(compound))
+    def refuse(self, record: Record, problems: list[RowIssue]) -> None:
+        super().refuse(record, problems)
+        self.with_errors.add(unit_key(record.cells.get("compound", "")))
 
     def _type_and_pattern(self, record: Record, problems: list[RowIssue]) -> tuple[str | None, str | None]:
         """A pattern that is just NP, VP or PP is the type."""
@@ -173,17 +148,17 @@ class _Reading:
         self.occurrences[same] = occurrence = self.occurrences.get(same, 0) + 1
         return compound_key(compound, context_no, occurrence=occurrence)
 
-    def _keep(self, row: CompoundRow, *, states_no_reference: bool) -> None:
+    def keep(self, row: CompoundRow, record: Record) -> None:
         output = (row.key.folded, *_output_of(row.system, row.run))
         first = self.first_with_output.setdefault(output, row)
         if first is not row:
-            self._refuse([_repeated_id(row, first)], row.compound)
+            self.refuse(record, [_repeated_id(row, first)])
             return
         problems = _differences(row, self.first_with_key.setdefault(row.key.folded, row))
         if problems:
-            self._refuse(problems, row.compound)
+            self.refuse(record, problems)
             return
-        self.rows.append(row)
+        super().keep(row, record)
         if is_blank(row.translation):
             message = say("The translation is empty; it is kept as the system's empty output.")
             self.warnings.append(RowIssue(row.line, "translation", message))
@@ -192,12 +167,15 @@ class _Reading:
                 "The compound “{compound}” was not found in its source.", compound=excerpt(row.compound)
             )
             self.warnings.append(RowIssue(row.line, "compound", message))
-        if row.reference is None and not states_no_reference:
+        if row.reference is None and "reference" in record.cells:
             self.empty_references.append((row.line, row.key.folded))
 
     def finish(self) -> None:
         self._check_references()
         self._check_contexts()
+        if self.types_from_pattern and not self.patterns:
+            given = {name: "type" if read == "pattern" else read for name, read in self.matched.given.items()}
+            self.matched = replace(self.matched, given=given)
 
     def _check_references(self) -> None:
         """Another system's row may hold the reference of the same context."""

@@ -21,6 +21,10 @@ class RowIssue:
     def __str__(self) -> str:
         return _located(self.line, self.column, self.message)
 
+    def as_json(self) -> dict[str, int | str | None]:
+        """What documents say of it."""
+        return {"line": self.line, "column": self.column, "message": self.message}
+
 
 class FormatError(Exception):
     """A file, or one row of it, cannot be read or written; the attributes are those of a `RowIssue`."""

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from annotation.formats.cells import excerpt, is_blank, whole_number
-from annotation.formats.columns import (
-    ITEM_IDS,
-    MatchedColumns,
-    Record,
-    check_key_columns,
-    file_rows,
-    given_text,
-    match_columns,
-    records,
-    yes_or_no,
-)
+from annotation.formats.columns import Record, given_text, match_columns, needed_texts, yes_or_no
 from annotation.formats.compounds import context_number
 from annotation.formats.errors import RowIssue
-from annotation.formats.keys import ItemKey, compound_key, id_key, triple_key
+from annotation.formats.key_columns import (
+    ITEM_IDS,
+    KEY_TEXTS,
+    check_key_columns,
+    id_column,
+    key_of_id,
+    key_of_texts,
+    key_texts,
+)
+from annotation.formats.keys import ItemKey
+from annotation.formats.reading import Reading
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.base import get_protocol
 from annotation.protocol.compound import WRONG_REASONS
@@ -32,8 +32,6 @@ _OWN = (
     "annotator", "label", "cannot_judge", "problem", "detail", "reasons", "atoms", "note", "unsure", "seconds",
     "revision", "slot", "system", "run",
 )  # fmt: skip
-# The texts that name an item where there is no id, and that can be checked where there is one.
-_TEXTS = {"compound": ("compound", "context_no"), "triple": ("head", "relation", "tail")}
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+")
 MAX_REVISION = 9_999
 MAX_SLOT = 99
@@ -97,58 +95,33 @@ def read_judgements(
     needed = ("label",) if annotator is not None else ("annotator", "label")
     matched = match_columns(
         table.header,
-        known=(*ITEM_IDS, *_TEXTS[protocol], *_OWN),
+        known=(*ITEM_IDS, *KEY_TEXTS[protocol], *_OWN),
         needed=needed,
         read_as={} if column is None else {column: "label"},
     )
-    check_key_columns(matched, _TEXTS[protocol], by_position=by_position)
-    reading = _Reading(protocol, matched, annotator, skips_empty=column is not None and not by_position)
-    for record in records(table, matched):
-        reading.read(record)
-    if reading.n_skipped:
-        message = say_count(
-            "{n} row has no label in the column “{column}”; it was skipped.",
-            "{n} rows have no label in the column “{column}”; they were skipped.",
-            n=reading.n_skipped,
-            column=excerpt(column or ""),
-        )
-        reading.warnings.append(RowIssue(None, column, message))
-    return file_rows(
-        table,
-        matched,
-        n_rows=reading.n_rows,
-        rows=reading.rows,
-        errors=reading.errors,
-        warnings=reading.warnings,
-    )
+    check_key_columns(matched, KEY_TEXTS[protocol], by_position=by_position)
+    skipping = None if by_position else column
+    return _Judgements(matched=matched, protocol=protocol, annotator=annotator, skipping=skipping).read(table)
 
 
-@dataclass
-class _Reading:
-    """What has been read so far, and what later rows are compared with."""
+@dataclass(kw_only=True)
+class _Judgements(Reading[JudgementRow]):
+    """What later rows are compared with. `annotator` is that of rows that do not name theirs, `skipping` the column
+    of labels where a row without one is skipped.
+    """
 
     protocol: str
-    matched: MatchedColumns
     annotator: str | None
-    skips_empty: bool
-    n_rows: int = 0
+    skipping: str | None
     n_skipped: int = 0
-    rows: list[JudgementRow] = field(default_factory=list)
-    errors: list[RowIssue] = field(default_factory=list)
-    warnings: list[RowIssue] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)
     occurrences: dict[tuple[str, _Whose], int] = field(default_factory=dict)
     first_lines: dict[tuple[str, _Whose], int] = field(default_factory=dict)
 
-    def read(self, record: Record) -> None:
-        self.n_rows = record.number
-        if record.problems:
-            self.errors.extend(record.problems)
-            return
-        if self.skips_empty and is_blank(record.cells.get("label")):
+    def row(self, record: Record, problems: list[RowIssue]) -> JudgementRow | None:
+        if self.skipping is not None and is_blank(record.cells.get("label")):
             self.n_skipped += 1
-            return
-        problems: list[RowIssue] = []
+            return None
         annotator = given_text(record, "annotator") or self.annotator or ""
         if is_blank(annotator):
             problems.append(
@@ -162,31 +135,36 @@ class _Reading:
         system, run = given_text(record, "system"), given_text(record, "run")
         whose = (fold_name(annotator), revision, fold_key(system or ""), fold_key(run or ""))
         key = self._key(record, whose, problems)
-        if problems:
-            self.errors.extend(problems)
-            return
-        self.rows.append(
-            JudgementRow(
-                line=record.line,
-                number=record.number,
-                key=key,
-                texts={name: record.cells[name] for name in _TEXTS[self.protocol] if name in record.cells},
-                annotator=annotator,
-                label=label,
-                seconds=seconds,
-                note=given_text(record, "note"),
-                revision=revision,
-                system=system,
-                run=run,
-                slot=slot,
-                cannot_judge=remarks.cannot_judge,
-                problem=remarks.problem,
-                detail=remarks.detail,
-                reasons=remarks.reasons,
-                atoms=remarks.atoms,
-                unsure=remarks.unsure,
-            )
+        return JudgementRow(
+            line=record.line,
+            number=record.number,
+            key=key,
+            texts=key_texts(record, self.protocol),
+            annotator=annotator,
+            label=label,
+            seconds=seconds,
+            note=given_text(record, "note"),
+            revision=revision,
+            system=system,
+            run=run,
+            slot=slot,
+            cannot_judge=remarks.cannot_judge,
+            problem=remarks.problem,
+            detail=remarks.detail,
+            reasons=remarks.reasons,
+            atoms=remarks.atoms,
+            unsure=remarks.unsure,
         )
+
+    def finish(self) -> None:
+        if self.n_skipped:
+            message = say_count(
+                "{n} row has no label in the column “{column}”; it was skipped.",
+                "{n} rows have no label in the column “{column}”; they were skipped.",
+                n=self.n_skipped,
+                column=excerpt(self.skipping or ""),
+            )
+            self.warnings.append(RowIssue(None, self.skipping, message))
 
     def _remarks(self, record: Record, problems: list[RowIssue]) -> "_Remarks":
         """What stands beside the label. Other programs' columns of these names may hold anything: what is no such
@@ -222,50 +200,36 @@ class _Reading:
 
     def _key(self, record: Record, whose: _Whose, problems: list[RowIssue]) -> ItemKey | None:
         """The item's key; the same expert's second label under one id needs a revision of its own."""
-        id_column = next((name for name in ITEM_IDS if name in self.matched), None)
-        if id_column is None:
+        column = id_column(self.matched)
+        if column is None:
             return self._derived_key(record, whose, problems)
-        text = given_text(record, id_column)
-        if text is None:
-            problems.append(RowIssue(record.line, id_column, say("The cell is empty, but is needed.")))
+        key = key_of_id(record, column, problems)
+        if key is None:
             return None
-        key = id_key(text)
         line = self.first_lines.setdefault((key.folded, whose), record.line)
         if line != record.line:
             message = say(
                 "The same expert's label of “{text}” stands on line {line} already. Remove one of "
                 "them, or number them in a column “revision”.",
-                text=excerpt(text),
+                text=excerpt(key.given),
                 line=line,
             )
-            problems.append(RowIssue(record.line, id_column, message))
+            problems.append(RowIssue(record.line, column, message))
         return key
 
     def _derived_key(self, record: Record, whose: _Whose, problems: list[RowIssue]) -> ItemKey | None:
         """The r-th of an expert's rows with the same texts belongs to the r-th item with these texts."""
-        names = _TEXTS[self.protocol]
+        names = KEY_TEXTS[self.protocol]
         if not all(name in self.matched for name in names):
             return None
         number = context_number(record, problems) if "context_no" in names else None
-        texts = [given_text(record, name) or "" for name in names if name != "context_no"]
-        if not all(texts):
-            problems += [
-                RowIssue(record.line, name, say("The cell is empty, but is needed."))
-                for name in names
-                if name != "context_no" and given_text(record, name) is None
-            ]
+        texts = needed_texts(record, [name for name in names if name != "context_no"], problems)
+        if texts is None:
             return None
-        first = _text_key(texts, number, 1)
+        first = key_of_texts(texts, number)
         same = (first.folded, whose)
         self.occurrences[same] = occurrence = self.occurrences.get(same, 0) + 1
-        return first if occurrence == 1 else _text_key(texts, number, occurrence)
-
-
-def _text_key(texts: list[str], number: int | None, occurrence: int) -> ItemKey:
-    if len(texts) == 1:
-        return compound_key(texts[0], number, occurrence=occurrence)
-    head, relation, tail = texts
-    return triple_key(head, relation, tail, occurrence=occurrence)
+        return first if occurrence == 1 else key_of_texts(texts, number, occurrence=occurrence)
 
 
 @dataclass(frozen=True, slots=True)

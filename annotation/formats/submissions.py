@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from annotation.formats.cells import excerpt, is_blank
-from annotation.formats.columns import (
-    ITEM_IDS,
-    MatchedColumns,
-    Record,
-    check_key_columns,
-    file_rows,
-    given_text,
-    match_columns,
-    records,
-)
+from annotation.formats.columns import Record, given_text, match_columns, needed_texts
 from annotation.formats.compounds import context_number
 from annotation.formats.errors import RowIssue
-from annotation.formats.keys import ItemKey, compound_key, id_key, repeated_id_message, triple_key
+from annotation.formats.key_columns import (
+    ITEM_IDS,
+    KEY_TEXTS,
+    check_key_columns,
+    id_column,
+    key_of_id,
+    key_of_texts,
+    key_texts,
+)
+from annotation.formats.keys import ItemKey, repeated_id_message
+from annotation.formats.reading import Reading
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
 
-_TEXTS = {"compound": ("compound", "context_no"), "triple": ("head", "relation", "tail")}
 # Without a context number the contexts of a compound are taken in the order of the file.
 _NAMING = {"compound": ("compound",), "triple": ("head", "relation", "tail")}
 VALUES = {"compound": "translation", "triple": "prediction"}
@@ -61,47 +61,26 @@ def read_submission(
     value = VALUES[protocol]
     matched = match_columns(
         table.header,
-        known=(*ITEM_IDS, *_TEXTS[protocol], value),
+        known=(*ITEM_IDS, *KEY_TEXTS[protocol], value),
         needed=(value,),
         read_as={} if column is None else {column: value},
     )
     check_key_columns(matched, _NAMING[protocol], by_position=by_position)
-    reading = _Reading(protocol, matched)
-    for record in records(table, matched):
-        reading.read(record)
-    return file_rows(
-        table,
-        matched,
-        n_rows=reading.n_rows,
-        rows=reading.rows,
-        errors=reading.errors,
-        warnings=reading.warnings,
-    )
+    return _Submission(matched=matched, protocol=protocol).read(table)
 
 
-@dataclass
-class _Reading:
-    """What has been read so far, and the line on which each id stood first."""
+@dataclass(kw_only=True)
+class _Submission(Reading[SubmittedRow]):
+    """On which line each id stood first."""
 
     protocol: str
-    matched: MatchedColumns
-    n_rows: int = 0
-    rows: list[SubmittedRow] = field(default_factory=list)
-    errors: list[RowIssue] = field(default_factory=list)
-    warnings: list[RowIssue] = field(default_factory=list)
     first_with_id: dict[str, tuple[ItemKey, int]] = field(default_factory=dict)
 
-    def read(self, record: Record) -> None:
-        self.n_rows = record.number
-        problems = [*record.problems]
-        if not problems:
-            key = self._key(record, problems)
-            score, translation = self._value(record, problems)
-        if problems:
-            self.errors.extend(problems)
-            return
-        texts = {name: record.cells[name] for name in _TEXTS[self.protocol] if name in record.cells}
-        self.rows.append(SubmittedRow(record.line, record.number, key, texts, score, translation))
+    def row(self, record: Record, problems: list[RowIssue]) -> SubmittedRow:
+        key = self._key(record, problems)
+        score, translation = self._value(record, problems)
+        texts = key_texts(record, self.protocol)
+        return SubmittedRow(record.line, record.number, key, texts, score, translation)
 
     def _value(self, record: Record, problems: list[RowIssue]) -> tuple[float | None, str | None]:
         if self.protocol == "triple":
@@ -113,31 +92,23 @@ class _Reading:
         return None, text
 
     def _key(self, record: Record, problems: list[RowIssue]) -> ItemKey | None:
-        id_column = next((name for name in ITEM_IDS if name in self.matched), None)
-        if id_column is None:
+        column = id_column(self.matched)
+        if column is None:
             return self._derived_key(record, problems)
-        text = given_text(record, id_column)
-        if text is None:
-            problems.append(RowIssue(record.line, id_column, say("The cell is empty, but is needed.")))
-            return None
-        key = id_key(text)
-        first, line = self.first_with_id.setdefault(key.folded, (key, record.line))
-        if line != record.line:
-            problems.append(RowIssue(record.line, id_column, repeated_id_message(key, first, line)))
+        key = key_of_id(record, column, problems)
+        if key is not None:
+            first, line = self.first_with_id.setdefault(key.folded, (key, record.line))
+            if line != record.line:
+                problems.append(RowIssue(record.line, column, repeated_id_message(key, first, line)))
         return key
 
     def _derived_key(self, record: Record, problems: list[RowIssue]) -> ItemKey | None:
         names = _NAMING[self.protocol]
         if not all(name in self.matched for name in names):
             return None
-        empty = [name for name in names if given_text(record, name) is None]
-        problems += [RowIssue(record.line, name, say("The cell is empty, but is needed.")) for name in empty]
+        texts = needed_texts(record, names, problems)
         number = context_number(record, problems) if "context_no" in self.matched else None
-        if problems:
-            return None
-        if self.protocol == "compound":
-            return compound_key(record.cells["compound"], number, occurrence=1)
-        return triple_key(*(record.cells[name] for name in names), occurrence=1)
+        return None if texts is None else key_of_texts(texts, number)
 
 
 def _score(record: Record, problems: list[RowIssue]) -> float | None:

@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 
 from annotation.formats.cells import excerpt, fold_header, whole_number
-from annotation.formats.columns import Record, empty_cells, file_rows, given_text, match_item_columns, records
+from annotation.formats.columns import Record, empty_cells, given_text, match_item_columns
 from annotation.formats.errors import RowIssue
 from annotation.formats.keys import ItemKey, id_key, repeated_id_message, triple_key
+from annotation.formats.reading import Reading
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
@@ -45,41 +46,25 @@ def read_triples(table: Table) -> FileRows[TripleRow]:
     so is a class other than the four of the benchmark.
     """
     matched = match_item_columns(table.header, TRIPLE)
-    reading = _Reading(has_id="triple_id" in matched)
-    for record in records(table, matched):
-        reading.read(record)
-    return file_rows(
-        table,
-        matched,
-        n_rows=reading.n_rows,
-        rows=reading.rows,
-        errors=reading.errors,
-        warnings=reading.warnings,
-    )
+    return _Triples(matched=matched, has_id=TRIPLE.id_column in matched).read(table)
 
 
-@dataclass
-class _Reading:
-    """What has been read so far, and what later rows are compared with."""
+@dataclass(kw_only=True)
+class _Triples(Reading[TripleRow]):
+    """What later rows are compared with."""
 
     has_id: bool
-    n_rows: int = 0
-    rows: list[TripleRow] = field(default_factory=list)
-    errors: list[RowIssue] = field(default_factory=list)
-    warnings: list[RowIssue] = field(default_factory=list)
     first_with_key: dict[str, TripleRow] = field(default_factory=dict)
     repeated: dict[str, tuple[int, int]] = field(default_factory=dict)  # number so far, line of the first
     odd_classes: set[str] = field(default_factory=set)
 
-    def read(self, record: Record) -> None:
-        self.n_rows = record.number
-        problems = [*record.problems] or _row_problems(record, self.has_id)
+    def row(self, record: Record, problems: list[RowIssue]) -> TripleRow | None:
+        problems += _row_problems(record, self.has_id)
         split, label = _split(record, problems), _label(record, problems)
         if problems:
-            self.errors.extend(problems)
-            return
+            return None
         cells = record.cells
-        row = TripleRow(
+        return TripleRow(
             line=record.line,
             key=self._key(record),
             triple_id=cells.get("triple_id"),
@@ -90,7 +75,6 @@ class _Reading:
             split=split,
             label=label,
         )
-        self._keep(row)
 
     def _key(self, record: Record) -> ItemKey:
         cells = record.cells
@@ -110,7 +94,7 @@ class _Reading:
         self.warnings.append(RowIssue(record.line, None, message))
         return triple_key(*texts, occurrence=count + 1)
 
-    def _keep(self, row: TripleRow) -> None:
+    def keep(self, row: TripleRow, record: Record) -> None:
         first = self.first_with_key.setdefault(row.key.folded, row)
         if first is not row:
             message = repeated_id_message(row.key, first.key, first.line)

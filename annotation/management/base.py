@@ -41,7 +41,9 @@ class Outcome:
 
 
 class AssayCommand(BaseCommand):
-    """A command that works in the foreground; it needs neither broker nor worker."""
+    """A command that works in the foreground; it needs neither broker nor worker, and no pages either."""
+
+    requires_system_checks: list[str] = []  # they read all addresses; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -31,7 +31,9 @@ class Annotation(models.Model):
         API = "api"
         IMPORT = "import"
 
-    assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="annotations")
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.CASCADE, related_name="annotations", db_index=False
+    )
     revision = models.PositiveIntegerField()
     client_key = models.UUIDField()
     digest = models.CharField(max_length=64)  # of the request body: the same key with another body is refused
@@ -50,7 +52,7 @@ class Annotation(models.Model):
     session_position = models.PositiveIntegerField(null=True)
     reference_seen = models.BooleanField(null=True)
     conditions = models.JSONField(default=dict)  # display mode, highlighting: what else may explain an answer
-    guideline = models.ForeignKey(Guideline, on_delete=models.PROTECT, related_name="+")
+    guideline = models.ForeignKey(Guideline, on_delete=models.PROTECT, related_name="+", db_index=False)
     source = models.CharField(max_length=10, choices=Source)
     created_at = models.DateTimeField()
 

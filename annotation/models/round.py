@@ -98,7 +98,7 @@ class Assignment(models.Model):
     read nothing else.
     """
 
-    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="assignments")
+    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="assignments", db_index=False)
     part = models.ForeignKey(Part, null=True, on_delete=models.CASCADE, related_name="assignments")
     unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="assignments")
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="assignments")

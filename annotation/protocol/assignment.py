@@ -108,33 +108,11 @@ def plan(
     >>> [(pair.a, pair.b, pair.n_items) for pair in worked_out.pairs]
     [('a', 'b', 3), ('a', 'd', 3), ('b', 'c', 2), ('c', 'd', 2)]
     """
-    if design not in _DESIGNS:
-        raise ProtocolError(
-            say(
-                "There is no design “{design}”; the designs are {designs}.",
-                design=design,
-                designs=", ".join(_DESIGNS),
-            )
-        )
+    _check_design(design)
     _check_experts(experts)
     _check_units(units)
     slots = _DESIGNS[design](len(experts), k, parts)
-    dealt = _dealt(units, len(slots), seed)
-    planned = tuple(
-        PlanPart(
-            index=index,
-            unit_keys=tuple(unit.key for unit in share),
-            n_items=sum(unit.n_items for unit in share),
-            experts=tuple(experts[i] for i in people),
-        )
-        for index, (share, people) in enumerate(zip(dealt, slots, strict=True))
-    )
-    identity = {
-        "design": {"name": design, "parts": len(slots), "k": k},
-        "seed": seed,
-        "units": [unit.key for unit in units],
-        "experts": list(experts),
-    }
+    planned = _parts(_dealt(units, len(slots), seed), slots, experts)
     return Plan(
         design=design,
         seed=seed,
@@ -142,7 +120,7 @@ def plan(
         parts=planned,
         loads=_loads(planned, experts),
         pairs=_pairs(planned, experts),
-        hash=hashlib.sha256(_canonical(identity)).hexdigest(),
+        hash=_hash(design, experts=experts, units=units, k=k, seed=seed, n_parts=len(slots)),
     )
 
 
@@ -274,6 +252,17 @@ _DESIGNS: Mapping[str, Callable[[int, int, int | None], _Slots]] = MappingProxyT
 DESIGN_NAMES = tuple(_DESIGNS)
 
 
+def _check_design(design: str) -> None:
+    if design not in _DESIGNS:
+        raise ProtocolError(
+            say(
+                "There is no design “{design}”; the designs are {designs}.",
+                design=design,
+                designs=", ".join(DESIGN_NAMES),
+            )
+        )
+
+
 def _check_experts(experts: Sequence[str]) -> None:
     if not experts:
         raise ProtocolError(say("Name at least one expert."))
@@ -326,6 +315,21 @@ def _dealt(units: Sequence[PlanUnit], n_parts: int, seed: int) -> list[list[Plan
     return shares
 
 
+def _parts(
+    shares: Sequence[Sequence[PlanUnit]], slots: _Slots, experts: Sequence[str]
+) -> tuple[PlanPart, ...]:
+    """Each share of the units with its experts."""
+    return tuple(
+        PlanPart(
+            index=index,
+            unit_keys=tuple(unit.key for unit in share),
+            n_items=sum(unit.n_items for unit in share),
+            experts=tuple(experts[i] for i in people),
+        )
+        for index, (share, people) in enumerate(zip(shares, slots, strict=True))
+    )
+
+
 def _loads(parts: Sequence[PlanPart], experts: Sequence[str]) -> Mapping[str, int]:
     loads = {expert: sum(part.n_items for part in parts if expert in part.experts) for expert in experts}
     return MappingProxyType(loads)
@@ -338,6 +342,19 @@ def _pairs(parts: Sequence[PlanPart], experts: Sequence[str]) -> tuple[PlanPair,
             shared[pair] = shared.get(pair, 0) + part.n_items
     in_order = sorted(shared, key=lambda pair: (experts.index(pair[0]), experts.index(pair[1])))
     return tuple(PlanPair(a=a, b=b, n_items=shared[a, b]) for a, b in in_order)
+
+
+def _hash(
+    design: str, *, experts: Sequence[str], units: Sequence[PlanUnit], k: int, seed: int, n_parts: int
+) -> str:
+    """What tells a plan from others: everything that it was made of."""
+    identity = {
+        "design": {"name": design, "parts": n_parts, "k": k},
+        "seed": seed,
+        "units": [unit.key for unit in units],
+        "experts": list(experts),
+    }
+    return hashlib.sha256(_canonical(identity)).hexdigest()
 
 
 def _chance(*of: str | int) -> bytes:

@@ -13,7 +13,8 @@ from annotation.models import Campaign, User
 from annotation.services.import_store import Progress
 from annotation.services.imports import Report, store
 from annotation.services.item_files import sha256_of
-from annotation.services.judgements import JudgementReport, import_judgements
+from annotation.services.judgement_report import JudgementReport
+from annotation.services.judgements import import_judgements
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def store_cognition(
     A second system on the same test set brings the test set's sources again, and where the first system's
     workbook holds another one, that is a conflict. With `keep` such a row is left out, and its verdict with it.
     """
-    rows = _file_rows(files)
+    rows = files.as_file()
 
     def look(conflicts: Sequence[Mapping[str, Any]]) -> None:
         found = import_judgements(campaign, _judgement_rows(files, annotator, conflicts), by=by, dry_run=True)
@@ -106,21 +107,6 @@ def _fingerprint(paths: Mapping[str, Path]) -> str:
     return hashlib.sha256("".join(sha256_of(paths[name]) for name in sorted(paths)).encode()).hexdigest()
 
 
-def _file_rows(files: CognitionFiles) -> FileRows[Any]:
-    return FileRows(
-        name=files.stem,
-        format="cognition",
-        encoding=None,
-        sheet=None,
-        columns={},
-        unknown_columns=(),
-        n_rows=files.n_lines,
-        rows=files.rows,
-        errors=files.errors,
-        warnings=files.warnings,
-    )
-
-
 def _judgement_rows(
     files: CognitionFiles, annotator: str, conflicts: Sequence[Mapping[str, Any]]
 ) -> FileRows[JudgementRow]:
@@ -143,7 +129,8 @@ def _judgement_rows(
         for number, (row, label) in enumerate(zip(files.rows, files.labels, strict=True), start=1)
         if label is not None and row.line not in left_out
     )
-    return replace(_file_rows(files), rows=judged, n_rows=len(judged), errors=(), warnings=())
+    file: FileRows[Any] = files.as_file()
+    return replace(file, rows=judged, n_rows=len(judged), errors=(), warnings=())
 
 
 def _nothing(rows: FileRows[Any]) -> Report:

@@ -1,12 +1,12 @@
 """What a file would change: its rows beside what the campaign holds. Nothing is written here.
 
-Cost: three queries over the campaign's items, whatever the file.
+Cost: two queries over the campaign's contexts and outputs, or one over its triples, whatever the file.
 """
 
 import dataclasses
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,6 +18,8 @@ from annotation.protocol.display import joined_translation
 from annotation.protocol.text import fold_key
 
 Row = CompoundRow | TripleRow
+R = TypeVar("R", CompoundRow, TripleRow)
+_Stored = Mapping[str, Any]  # what stands under a key, as far as it is compared
 
 
 @dataclass(frozen=True)
@@ -56,56 +58,39 @@ def text_digest(translation: str) -> str:
 def compare(campaign: Campaign, rows: Sequence[Row]) -> Comparison:
     """The rows of a file beside what is stored."""
     if campaign.protocol == Campaign.Protocol.COMPOUND:
-        return _compare_compounds(campaign, [row for row in rows if isinstance(row, CompoundRow)])
-    return _compare_triples(campaign, [row for row in rows if isinstance(row, TripleRow)])
-
-
-def _compare_compounds(campaign: Campaign, rows: Iterable[CompoundRow]) -> Comparison:
-    contexts = {
-        stored["key_folded"]: stored
-        for stored in Context.objects.filter(
-            unit__campaign=campaign, batch__published_at__isnull=False
-        ).values(
-            "pk",
-            "key",
-            "key_folded",
-            "given_key",
-            "number",
-            "source",
-            "reference",
-            "unit__key",
-            "unit__compound",
+        contexts, outputs = _stored_contexts(campaign), _stored_outputs(campaign)
+        return _compared(
+            [row for row in rows if isinstance(row, CompoundRow)],
+            contexts,
+            lambda row, stored: _beside_context(row, stored, outputs),
         )
-    }
-    outputs = {
-        (context, system, run): translation
-        for context, system, run, translation in Output.objects.filter(
-            system__campaign=campaign, batch__published_at__isnull=False
-        ).values_list("context", "system__name", "run", "translation")
-    }
-    named = _named_by_texts(contexts.values())
-    new: list[CompoundRow] = []
+    return _compared(
+        [row for row in rows if isinstance(row, TripleRow)], _stored_triples(campaign), _beside_triple
+    )
+
+
+def _compared(
+    rows: Iterable[R],
+    stored: Mapping[str, _Stored],
+    beside: Callable[[R, _Stored], tuple[Sequence[Conflict], bool]],
+) -> Comparison:
+    """`beside` tells the conflicts of a row with what stands under its key, and whether it is new all the same."""
+    named = _named_by_texts(stored.values())
+    new: list[R] = []
     conflicts: list[Conflict] = []
     unchanged = 0
     for given in rows:
-        row = _known_again(given, contexts, named)
-        stored = contexts.get(row.key.folded)
-        if stored is None:
-            new.append(row)
-            continue
-        found = list(_context_conflicts(row, stored))
-        translation = outputs.get((stored["pk"], row.system or "", row.run or ""))
-        if translation is not None and translation != row.translation:
-            found.append(Conflict(row.line, row.key.given, "translation", translation, row.translation, row))
+        row = _known_again(given, stored, named)
+        there = stored.get(row.key.folded)
+        found, is_new = ((), True) if there is None else beside(row, there)
         conflicts += found
-        # Another reference does not make the system's output another one: kept or replaced, the output is new.
-        if translation is None and all(conflict.field == "reference" for conflict in found):
+        if is_new:
             new.append(row)
-        unchanged += translation is not None and not found
+        unchanged += not is_new and not found
     return Comparison(new, unchanged, conflicts)
 
 
-def _named_by_texts(stored: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def _named_by_texts(stored: Iterable[_Stored]) -> dict[str, str]:
     """For items without an id, by what exports write for them, their keys as they are compared.
 
     An export names them by their texts where other items have ids; and a compound's contexts that came without
@@ -122,17 +107,47 @@ def _named_by_texts(stored: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return named
 
 
-R = TypeVar("R", CompoundRow, TripleRow)
-
-
-def _known_again(row: R, stored: Mapping[str, Any], named: Mapping[str, str]) -> R:
+def _known_again(row: R, stored: Mapping[str, _Stored], named: Mapping[str, str]) -> R:
     """The row; one that names an item without an id as an export does stands under the item's own key."""
     if row.key.folded in stored or row.key.folded not in named:
         return row
     return dataclasses.replace(row, key=ItemKey(row.key.given, named[row.key.folded], derived=True))
 
 
-def _context_conflicts(row: CompoundRow, stored: Mapping[str, Any]) -> Iterable[Conflict]:
+# Compounds
+
+
+def _stored_contexts(campaign: Campaign) -> dict[str, _Stored]:
+    contexts = Context.objects.filter(unit__campaign=campaign, batch__published_at__isnull=False)
+    columns = (
+        "pk", "key", "key_folded", "given_key", "number", "source", "reference", "unit__key", "unit__compound",
+    )  # fmt: skip
+    return {stored["key_folded"]: stored for stored in contexts.values(*columns)}
+
+
+def _stored_outputs(campaign: Campaign) -> dict[tuple[int, str, str], str]:
+    """Translations by context, system and run."""
+    outputs = Output.objects.filter(system__campaign=campaign, batch__published_at__isnull=False)
+    return {
+        (context, system, run): translation
+        for context, system, run, translation in outputs.values_list(
+            "context", "system__name", "run", "translation"
+        )
+    }
+
+
+def _beside_context(
+    row: CompoundRow, stored: _Stored, outputs: Mapping[tuple[int, str, str], str]
+) -> tuple[Sequence[Conflict], bool]:
+    found = list(_context_conflicts(row, stored))
+    translation = outputs.get((stored["pk"], row.system or "", row.run or ""))
+    if translation is not None and translation != row.translation:
+        found.append(Conflict(row.line, row.key.given, "translation", translation, row.translation, row))
+    # Another reference does not make the system's output another one: kept or replaced, the output is new.
+    return found, translation is None and all(conflict.field == "reference" for conflict in found)
+
+
+def _context_conflicts(row: CompoundRow, stored: _Stored) -> Iterable[Conflict]:
     given = {
         "compound": (row.unit_key, stored["unit__key"], row.compound, stored["unit__compound"]),
         "source": (row.source, stored["source"], row.source, stored["source"]),
@@ -147,44 +162,28 @@ def _context_conflicts(row: CompoundRow, stored: Mapping[str, Any]) -> Iterable[
             yield Conflict(row.line, row.key.given, name, old, new, row)
 
 
+# Triples
+
 _TRIPLE_FIELDS = {
     "head": "head", "relation": "relation", "tail": "tail", "class": "item_class", "split": "split", "label": "label",
 }  # fmt: skip
 
 
-def _compare_triples(campaign: Campaign, rows: Iterable[TripleRow]) -> Comparison:
-    items: dict[str, dict[str, Any]] = {
+def _stored_triples(campaign: Campaign) -> dict[str, _Stored]:
+    there = Item.objects.published().filter(campaign=campaign)  # a withdrawn item is there, and is not new
+    columns = (
+        "key", "key_folded", "given_key", "head", "relation", "tail", "item_class", "split", "imported_label",
+    )  # fmt: skip
+    return {
         stored["key_folded"]: stored | {"label": stored["imported_label"]}
-        for stored in Item.objects.published()  # a withdrawn item is there, and is not new
-        .filter(campaign=campaign)
-        .exclude(retired_why=Item.Retired.REPLACED)
-        .values(
-            "key",
-            "key_folded",
-            "given_key",
-            "head",
-            "relation",
-            "tail",
-            "item_class",
-            "split",
-            "imported_label",
-        )
+        for stored in there.exclude(retired_why=Item.Retired.REPLACED).values(*columns)
     }
-    named = _named_by_texts(items.values())
-    new: list[TripleRow] = []
-    conflicts: list[Conflict] = []
-    unchanged = 0
-    for given in rows:
-        row = _known_again(given, items, named)
-        stored = items.get(row.key.folded)
-        if stored is None:
-            new.append(row)
-            continue
-        found = [
-            Conflict(row.line, row.key.given, name, stored[attribute], getattr(row, attribute), row)
-            for name, attribute in _TRIPLE_FIELDS.items()
-            if getattr(row, attribute) not in (None, stored[attribute])
-        ]
-        conflicts += found
-        unchanged += not found
-    return Comparison(new, unchanged, conflicts)
+
+
+def _beside_triple(row: TripleRow, stored: _Stored) -> tuple[Sequence[Conflict], bool]:
+    found = [
+        Conflict(row.line, row.key.given, name, stored[attribute], getattr(row, attribute), row)
+        for name, attribute in _TRIPLE_FIELDS.items()
+        if getattr(row, attribute) not in (None, stored[attribute])
+    ]
+    return found, False

@@ -23,7 +23,7 @@ from annotation.services import uploads
 from annotation.services.cognition import look_at_verdicts, store_cognition
 from annotation.services.errors import Refused
 from annotation.services.imports import OnConflict, preview, store
-from annotation.services.item_files import read_item_file
+from annotation.services.item_files import ItemFile, read_item_file
 from annotation.services.judgements import RELEASED, import_judgements
 from annotation.services.sentences import with_sentence
 from annotation.services.uploads import Upload
@@ -53,19 +53,13 @@ def check(campaign: Campaign, upload: Upload) -> Upload:
 
 
 def _check_items(campaign: Campaign, upload: Upload) -> Document:
-    file = read_item_file(
-        campaign,
-        upload.path("file"),
-        name=upload.files["file"].name,
-        system=upload.options.get("system"),
-        run=upload.options.get("run"),
-    )
+    file = _read_items(campaign, upload)
     return preview(campaign, file.rows).as_json() | {"sample": _sample(file.rows)}
 
 
 def _check_cognition(campaign: Campaign, upload: Upload) -> Document:
     files = _read_cognition(campaign, upload)
-    found = preview(campaign, _as_file(files)).as_json()
+    found = preview(campaign, files.as_file()).as_json()
     found["judgements"] = sum(label is not None for label in files.labels)
     if found["judgements"] and not (found["added"] or found["errors"] or found["conflicts"]):
         annotator = upload.options.get("annotator") or RELEASED
@@ -144,6 +138,16 @@ def _digest(document: Document) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
+def _read_items(campaign: Campaign, upload: Upload) -> ItemFile:
+    return read_item_file(
+        campaign,
+        upload.path("file"),
+        name=upload.files["file"].name,
+        system=upload.options.get("system"),
+        run=upload.options.get("run"),
+    )
+
+
 def _read_cognition(campaign: Campaign, upload: Upload) -> CognitionFiles:
     if campaign.protocol != Campaign.Protocol.COMPOUND:
         raise Refused(_("This layout holds compounds; the campaign is one of triples."))
@@ -153,13 +157,6 @@ def _read_cognition(campaign: Campaign, upload: Upload) -> CognitionFiles:
         system=upload.options.get("system"),
         run=upload.options.get("run"),
     )
-
-
-def _as_file(files: CognitionFiles) -> FileRows[Any]:
-    return FileRows(
-        name=files.stem, format="cognition", encoding=None, sheet=None, columns={}, unknown_columns=(),
-        n_rows=files.n_lines, rows=files.rows, errors=files.errors, warnings=files.warnings,
-    )  # fmt: skip
 
 
 def _read_judgements(campaign: Campaign, upload: Upload) -> FileRows[JudgementRow]:
@@ -209,13 +206,7 @@ Stores = Callable[[Campaign, Upload, OnConflict, User | None, Progress], Documen
 def _store_items(
     campaign: Campaign, upload: Upload, on_conflict: OnConflict, by: User | None, progress: Progress
 ) -> Document:
-    file = read_item_file(
-        campaign,
-        upload.path("file"),
-        name=upload.files["file"].name,
-        system=upload.options.get("system"),
-        run=upload.options.get("run"),
-    )
+    file = _read_items(campaign, upload)
     report = store(campaign, file.rows, sha256=file.sha256, by=by, on_conflict=on_conflict, progress=progress)
     if not report.stored:
         raise PreviewOutdated(_("Texts differ from those in the campaign; look at them and decide."))

@@ -1,6 +1,6 @@
 """Writing new items, chunk by chunk, each in a short transaction of its own.
 
-The rows carry their batch and are invisible until `imports.publish` sets one field of it; nobody's save waits
+The rows carry their batch and are invisible until `imports.store` sets one field of it; nobody's save waits
 longer than one chunk takes.
 """
 

@@ -9,7 +9,7 @@ A killed import leaves an unpublished batch, whose lease lapses; the next import
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
 from typing import Any, Literal
@@ -68,12 +68,12 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """The document of `import_items`."""
         return {
-            **asdict(self),
+            **vars(self),
             "unknown_columns": list(self.unknown_columns),
             "other_patterns": list(self.other_patterns),
             "conflicts": list(self.conflicts),
-            "errors": [asdict(issue) for issue in self.errors],
-            "warnings": [asdict(issue) for issue in self.warnings],
+            "errors": [issue.as_json() for issue in self.errors],
+            "warnings": [issue.as_json() for issue in self.warnings],
         }
 
 

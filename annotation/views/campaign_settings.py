@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
+from annotation.forms import PlainInput
 from annotation.models import Campaign, Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.services.campaign_settings import FIELDS, change_settings, locked
@@ -26,7 +27,7 @@ class SettingsForm(forms.Form):
         label=gettext_lazy("Title"),
         max_length=TITLE_LENGTH,
         help_text=gettext_lazy("What everybody sees. The address stays as it is."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        widget=PlainInput(),
     )
     reference = forms.ChoiceField(
         label=gettext_lazy("Reference translation"),

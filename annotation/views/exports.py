@@ -13,8 +13,6 @@ from annotation.services.exports import NUMERIC, Cells, Table, names_of, table, 
 from annotation.services.people import audit
 from annotation.views.refusals import plain_refusals
 
-EXPORTS = ("items", "labels", "annotations")
-
 
 @require_safe
 @plain_refusals

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
+from annotation.forms import PlainInput
 from annotation.models import Campaign, Membership, TimeEntry
 from annotation.permissions import EXPERT, PersonRequest, members_only
 from annotation.services.errors import Refused
@@ -41,7 +42,7 @@ class CorrectionForm(forms.Form):
         label=gettext_lazy("Reason"),
         max_length=REASON_LENGTH,
         help_text=gettext_lazy("Such as “judged on paper for an hour” or “left the page open over lunch”."),
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        widget=PlainInput(),
     )
     client_key = forms.UUIDField(widget=forms.HiddenInput)  # sent twice, it counts once
 

@@ -9,7 +9,8 @@ from annotation.formats.judgements import read_judgements
 from annotation.formats.tables import read_table
 from annotation.management.base import AssayCommand, Outcome, Usage, counted, describe_issues, get_campaign
 from annotation.models import Round
-from annotation.services.judgements import RELEASED, JudgementReport, import_judgements
+from annotation.services.judgement_report import JudgementReport
+from annotation.services.judgements import RELEASED, import_judgements
 
 
 class Command(AssayCommand):

@@ -48,10 +48,10 @@ class Command(AssayCommand):
 
 def unreadable(name: str, error: FormatError) -> Outcome:
     """A file that cannot be read at all, in the shape of the others."""
-    issue = {"line": error.line, "column": error.column, "message": error.message}
     document: dict[str, Any] = {
         "file": name, "format": None, "encoding": None, "sheet": None, "columns": {}, "unknown_columns": [],
-        "rows": 0, "added": 0, "unchanged": 0, "conflicts": [], "errors": [issue], "warnings": [], "stored": False,
+        "rows": 0, "added": 0, "unchanged": 0, "conflicts": [], "errors": [error.as_issue().as_json()], "warnings": [],
+        "stored": False,
     }  # fmt: skip
     return Outcome(document, f"{name}: {error}", ok=False)
 

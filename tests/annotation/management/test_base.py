@@ -23,9 +23,7 @@ class FromPostgresql(Exception):
     "arguments",
     [
         ("verify", "main"),
-        ("export", "main", "--what", "items", "--format", "csv"),
         ("report", "main", "--kind", "agreement"),
-        ("release", "main", "v1"),
         ("create_campaign", "main", "--protocol", "triple"),
     ],
     ids=lambda arguments: arguments[0],

@@ -8,7 +8,7 @@ import pytest
 
 from annotation.formats.cognition import read_cognition
 from annotation.models import Annotation, Assignment, Context, Item, Output, Unit, User
-from annotation.services import judgements
+from annotation.services import judgement_compare
 from annotation.services.cognition import store_cognition
 from annotation.services.labels import finalize
 from annotation.services.verify import verify
@@ -224,7 +224,7 @@ def test_verdicts_that_were_cut_off_are_added_the_next_time(
     campaign: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The items stand first; the verdicts follow in chunks, and the same files add what is missing."""
-    monkeypatch.setattr(judgements, "CHUNK", 4)
+    monkeypatch.setattr(judgement_compare, "CHUNK", 4)
     paths = {
         "sources": text(tmp_path, "NP.en", SOURCES),
         "compounds": text(tmp_path, "NP.compound", COMPOUNDS),

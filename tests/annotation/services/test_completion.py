@@ -21,6 +21,7 @@ from tests.material import (
     new_campaign,
     run,
     run_json,
+    triple_campaign,
     triples,
 )
 from tests.pages import client_of, text_of
@@ -31,8 +32,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
     """Eight triples for two experts each: t1 … t4 judged by ann elsewhere, of these t1 by bob as well."""
-    made = new_campaign()
-    load_rows(made, triples(8), tmp_path)
+    made = triple_campaign(tmp_path, 8)
     judge_rows(made, [{"triple_id": f"t{i}", "annotator": "ann", "label": "1"} for i in range(1, 5)])
     judge_rows(made, [{"triple_id": "t1", "annotator": "bob", "label": "1"}])
     return made

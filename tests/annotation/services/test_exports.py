@@ -26,6 +26,7 @@ from tests.material import (
     run,
     save,
     sheet,
+    triple_campaign,
     triples,
 )
 
@@ -35,10 +36,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
     """Three triples given to ada and bo, who have answered nothing yet."""
-    made = new_campaign()
-    load_rows(made, triples(3), tmp_path)
-    assign_parts(made, experts=["ada", "bo"], design="cyclic", seed=1)
-    return made
+    return triple_campaign(tmp_path, 3, experts=["ada", "bo"])
 
 
 def rows_of(campaign: Campaign, what: str, *, real: bool = True, history: bool = False) -> list[Cells]:
@@ -58,9 +56,7 @@ def file_of(campaign: Campaign, what: str, form: str) -> bytes:
 def test_it_pages_without_repeats_and_gaps_while_rows_come_and_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    campaign = new_campaign()
-    load_rows(campaign, triples(40), tmp_path)
-    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+    campaign = triple_campaign(tmp_path, 40, experts=["ada", "bo"])
     answer_everything(campaign, "1")
     chosen = table(campaign, "annotations", names=names_of(campaign, real=True))
     places = {pk: (position, slot) for pk, position, slot in _places()}
@@ -101,9 +97,7 @@ def test_it_goes_through_every_table_page_by_page(campaign: Campaign, what: str)
 @pytest.mark.django_db(transaction=True)
 def test_it_streams_one_moment_while_others_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exports, "CHUNK", 5)
-    campaign = new_campaign()
-    load_rows(campaign, triples(30), tmp_path)
-    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+    campaign = triple_campaign(tmp_path, 30, experts=["ada", "bo"])
     answer_everything(campaign, "1")
     found = take(table(campaign, "annotations", names=names_of(campaign, real=True)))
     read = list(islice(found.rows, 7))

@@ -10,10 +10,12 @@ from django.db import connection, transaction
 from annotation.models import Assignment, AuditEntry, Campaign, Item, User
 from annotation.services import items as module
 from annotation.services.items import restore, withdraw
-from annotation.services.parts import assign_parts
 from annotation.services.verify import verify
 from tests.factories import make_user
-from tests.material import answer_everything, load_rows, new_campaign, triples
+from tests.material import (
+    answer_everything,
+    triple_campaign,
+)
 
 
 @pytest.fixture
@@ -24,9 +26,7 @@ def mei(db: None) -> User:
 @pytest.fixture
 def campaign(db: None, tmp_path: Path) -> Campaign:
     """Three items, judged by two."""
-    made = new_campaign()
-    load_rows(made, triples(3), tmp_path)
-    assign_parts(made, experts=["ada", "lin"], design="cyclic", seed=1)
+    made = triple_campaign(tmp_path, 3, experts=["ada", "lin"])
     answer_everything(made)
     return made
 

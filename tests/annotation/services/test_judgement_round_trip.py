@@ -11,11 +11,12 @@ from annotation.formats.judgements import read_judgements
 from annotation.formats.tables import read_table
 from annotation.formats.writers import write_table
 from annotation.models import Annotation, Assignment, Campaign, Item
-from annotation.services import judgements
+from annotation.services import judgement_compare
 from annotation.services.errors import Refused
 from annotation.services.exports import names_of, table, take
 from annotation.services.items import withdraw
-from annotation.services.judgements import JudgementReport, import_judgements
+from annotation.services.judgement_report import JudgementReport
+from annotation.services.judgements import import_judgements
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.verify import verify
@@ -33,7 +34,7 @@ from tests.material import (
     save,
     screens_of_work,
     sheet,
-    triples,
+    triple_campaign,
 )
 
 pytestmark = pytest.mark.django_db
@@ -153,9 +154,7 @@ def judged(*rows: tuple[str, str, object, object], **more: object) -> list[dict[
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
     """Four triples for two experts each."""
-    made = new_campaign()
-    load_rows(made, triples(4), tmp_path)
-    return made
+    return triple_campaign(tmp_path, 4)
 
 
 def test_it_keeps_the_slots_that_a_file_names(campaign: Campaign) -> None:
@@ -256,12 +255,10 @@ def test_the_current_answers_alone_are_brought_once(campaign: Campaign, tmp_path
     answer_everything(campaign, "1")
     judge(Assignment.objects.get(item__key="t1", expert__username="ada"), "0")
     judge(Assignment.objects.get(item__key="t1", expert__username="ada"), "0.5")
-    other = new_campaign(slug="other")
-    load_rows(other, triples(4), tmp_path)
+    other = triple_campaign(tmp_path, 4, slug="other")
     assert bring(other, campaign).added == 8
     assert (bring(other, campaign).added, bring(other, campaign).unchanged) == (0, 8)
-    third = new_campaign(slug="third")
-    load_rows(third, triples(4), tmp_path)
+    third = triple_campaign(tmp_path, 4, slug="third")
     assert bring(third, campaign, history=True).added == 8
     assert told(third, history=True) == told(campaign, history=True)
 
@@ -272,7 +269,7 @@ def test_the_current_answers_alone_are_brought_once(campaign: Campaign, tmp_path
 def test_it_writes_in_chunks_and_tells_how_far_it_is(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judgements, "CHUNK", 2)
+    monkeypatch.setattr(judgement_compare, "CHUNK", 2)
     rows = judged(*((f"t{i}", name, "1", "") for name in ("ann", "bob") for i in range(1, 5)))
     file = read_judgements(read_table(write(rows), name="j.csv"), protocol="triple")
     seen: list[tuple[int, int]] = []
@@ -283,7 +280,7 @@ def test_it_writes_in_chunks_and_tells_how_far_it_is(
 
 
 def test_a_file_that_was_cut_off_adds_the_rest(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judgements, "CHUNK", 1)
+    monkeypatch.setattr(judgement_compare, "CHUNK", 1)
     file = read_judgements(
         read_table(write(judged(*((f"t{i}", "ann", "1", "") for i in range(1, 5)))), name="j.csv"),
         protocol="triple",
@@ -304,7 +301,7 @@ def test_a_file_that_was_cut_off_adds_the_rest(campaign: Campaign, monkeypatch: 
 def test_it_stops_where_somebody_took_a_slot_meanwhile(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judgements, "CHUNK", 1)
+    monkeypatch.setattr(judgement_compare, "CHUNK", 1)
     rows = judged(*((f"t{i}", "ann", "1", 1) for i in range(1, 5)))
     file = read_judgements(read_table(write(rows), name="j.csv"), protocol="triple")
 
@@ -329,7 +326,7 @@ def test_the_command_brings_a_whole_export_back(campaign: Campaign, tmp_path: Pa
     answer_everything(campaign, "0")
     path = tmp_path / "a.csv"
     assert run("export", "main", "--what", "annotations", "--format", "csv", "-o", path).code == 0
-    load_rows(new_campaign(slug="other"), triples(4), tmp_path)
+    triple_campaign(tmp_path, 4, slug="other")
     assert run_json("import_annotations", "other", path)["added"] == 8
     assert slots_of(Campaign.objects.get(slug="other")) == slots_of(campaign)
 

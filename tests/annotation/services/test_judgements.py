@@ -26,6 +26,7 @@ from tests.material import (
     run,
     save,
     sheet,
+    triple_campaign,
     triples,
     write_csv,
 )
@@ -37,9 +38,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
     """Four triples for two experts each."""
-    made = new_campaign()
-    load_rows(made, triples(4), tmp_path)
-    return made
+    return triple_campaign(tmp_path, 4)
 
 
 def labels() -> dict[tuple[str, str], str]:
@@ -295,6 +294,44 @@ def test_it_asks_which_translation_is_meant_where_two_systems_differ(tmp_path: P
     assert Assignment.objects.get(item__translation="别的。").label == "0"
     # Where both produced the same text one judgement is enough.
     assert judge_rows(campaign, [{"item_id": "c1-2", "annotator": "ann", "label": "1"}]).added == 1
+
+
+def both_systems(first: str, second: str) -> list[dict[str, object]]:
+    """One person's answers to one item, given for each of the two systems that produced its text."""
+    answers = (("base", first), ("large", second))
+    return [
+        {"item_id": "c1-1", "annotator": "ann", "label": label, "system": system} for system, label in answers
+    ]
+
+
+def test_it_takes_one_answer_to_a_text_of_two_systems(tmp_path: Path) -> None:
+    campaign = new_campaign("compound")
+    for system in ("base", "large"):
+        load_rows(campaign, compounds(1, system=system), tmp_path)
+    found = judge_rows(campaign, both_systems("1", "1"))
+    assert (found.added, found.ok) == (1, True)
+    again = judge_rows(campaign, both_systems("1", "1"))
+    assert (again.added, again.unchanged, again.ok) == (0, 1, True)
+    assert Annotation.objects.get().label == "1"
+
+
+def test_it_refuses_two_answers_to_a_text_of_two_systems(tmp_path: Path) -> None:
+    campaign = new_campaign("compound")
+    for system in ("base", "large"):
+        load_rows(campaign, compounds(1, system=system), tmp_path)
+    found = judge_rows(campaign, both_systems("1", "0"))
+    (issue,) = found.errors
+    assert (issue.line, issue.column) == (3, "label")
+    assert "The same expert's label of “c1-1” stands on line 2 already." in issue.message
+    assert not Annotation.objects.exists()
+
+
+def test_a_row_without_a_revision_is_the_first(campaign: Campaign) -> None:
+    rows = judged(("t1", "ann", "1"), revision="") + judged(("t1", "ann", "0"), revision=1)
+    assert [issue.line for issue in judge_rows(campaign, rows).errors] == [3]
+    rows[1]["revision"] = 2
+    assert judge_rows(campaign, rows).added == 1
+    assert Assignment.objects.get().label == "0"
 
 
 # People

@@ -24,6 +24,7 @@ from tests.material import (
     run_json,
     save,
     sheet,
+    triple_campaign,
     triples,
 )
 from tests.shared import shared
@@ -208,8 +209,7 @@ def test_it_drops_the_label_of_a_withdrawn_item_and_gives_it_again(tmp_path: Pat
 
 
 def test_it_counts_imported_judgements_like_any_others(tmp_path: Path) -> None:
-    campaign = new_campaign()
-    load_rows(campaign, triples(2), tmp_path)
+    campaign = triple_campaign(tmp_path, 2)
     for annotator, labels in (("human1", ("1", "0")), ("human2", ("0.5", "1"))):
         judge_rows(campaign, [{"label": label} for label in labels], annotator=annotator, by_position=True)
     assert not FinalLabel.objects.exists()  # an import of judgements never finalises
@@ -218,9 +218,7 @@ def test_it_counts_imported_judgements_like_any_others(tmp_path: Path) -> None:
 
 
 def test_it_does_not_label_before_everybody_has_answered(tmp_path: Path) -> None:
-    campaign = new_campaign()
-    load_rows(campaign, triples(4), tmp_path)
-    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+    campaign = triple_campaign(tmp_path, 4, experts=["ada", "bo"])
     for row in Assignment.objects.filter(expert__username="ada"):
         save(sheet([row], "1"), row.expert_id)
     result = finalize(campaign)

@@ -34,6 +34,8 @@ from tests.material import (
     new_campaign,
     run,
     run_json,
+    slots_given,
+    triple_campaign,
     triples,
 )
 from tests.shared import shared
@@ -46,18 +48,7 @@ FOUR = ["ada", "bo", "chen", "dan"]
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
     """Ten triples for two experts each."""
-    made = new_campaign()
-    load_rows(made, triples(10), tmp_path)
-    return made
-
-
-def given() -> list[tuple[str, int, str]]:
-    """(item, slot, expert) of every assignment."""
-    return list(
-        Assignment.objects.order_by("item__position", "slot").values_list(
-            "item__key", "slot", "expert__username"
-        )
-    )
+    return triple_campaign(tmp_path, 10)
 
 
 def rows_of(person: User) -> list[tuple[int, int]]:
@@ -93,7 +84,7 @@ def test_it_stores_what_it_showed(campaign: Campaign) -> None:
     stored = run_json("assign_parts", campaign.slug, "--experts", ",".join(FOUR))
     assert {name: stored[name] for name in shown} == shown
     assert Design.objects.get().hash == shown["hash"]
-    assert Counter(name for _key, _slot, name in given()) == shown["loads"]
+    assert Counter(name for _key, _slot, name in slots_given()) == shown["loads"]
     for part in Part.objects.all():
         experts = shown["parts"][part.index]["experts"]
         assert part.part_units.count() == shown["parts"][part.index]["n_units"]
@@ -126,17 +117,17 @@ def test_it_refuses_a_plan_that_is_not_the_one_shown(campaign: Campaign, tmp_pat
     with pytest.raises(Refused, match="changed since"):
         assign_parts(campaign, experts=FOUR, design="cyclic", seed=2, confirmed_hash=shown.hash)
     assign_parts(campaign, experts=FOUR, design="cyclic", seed=1, confirmed_hash=shown.hash)
-    assert len(given()) == 24
+    assert len(slots_given()) == 24
 
 
 def test_it_assigns_only_what_is_new_when_repeated(campaign: Campaign, tmp_path: Path) -> None:
     first = run_json("assign_parts", campaign.slug, "--experts", ",".join(FOUR))
-    before, links = given(), Invitation.objects.count()
+    before, links = slots_given(), Invitation.objects.count()
     again = run("assign_parts", campaign.slug, "--experts", ",".join(FOUR), "--json")
     assert again.code == 0
     assert sum(part["n_items"] for part in again.document["parts"]) == 0
     assert again.document["invitations"] == []
-    assert (given(), Invitation.objects.count(), Design.objects.count()) == (before, links, 1)
+    assert (slots_given(), Invitation.objects.count(), Design.objects.count()) == (before, links, 1)
     assert (
         "Every unit has its experts already."
         in run("assign_parts", campaign.slug, "--experts", "eve,fay").out
@@ -145,8 +136,8 @@ def test_it_assigns_only_what_is_new_when_repeated(campaign: Campaign, tmp_path:
     load_rows(campaign, triples(13), tmp_path)
     more = run_json("assign_parts", campaign.slug, "--experts", "ada,bo,eve")
     assert sum(part["n_units"] for part in more["parts"]) == 3
-    assert given()[:20] == before
-    assert len(given()) == 26
+    assert slots_given()[:20] == before
+    assert len(slots_given()) == 26
     assert sorted(Part.objects.values_list("index", flat=True)) == list(range(7))
     assert len(first["parts"]) == 4
     assert verify(campaign) == []
@@ -204,8 +195,7 @@ def test_it_refuses_somebody_whose_account_is_closed(campaign: Campaign) -> None
 def test_it_depends_on_nothing_but_the_seed(tmp_path: Path) -> None:
     seen = []
     for slug, seed in (("one", 5), ("two", 5), ("three", 6)):
-        made = new_campaign(slug=slug)
-        load_rows(made, triples(12), tmp_path)
+        made = triple_campaign(tmp_path, 12, slug=slug)
         plan = assign_parts(made, experts=FOUR, design="cyclic", seed=seed)
         rows = Assignment.objects.filter(round__campaign=made).order_by("expert__username", "position", "row")
         seen.append(
@@ -228,7 +218,7 @@ def test_it_splits_seven_compounds_into_three_two_two() -> None:
     assert sorted(part["n_items"] for part in document["parts"]) == [10, 10, 15]
     assert run_json("assign_parts", campaign.slug, *options) == document
     run_json("assign_parts", campaign.slug, *options[:-1])
-    assert len({item for item, _slot, _expert in given()}) == len(given()) == 35
+    assert len({item for item, _slot, _expert in slots_given()}) == len(slots_given()) == 35
     for part in Part.objects.all():
         per_unit = Counter(part.assignments.values_list("unit", flat=True))
         assert set(per_unit.values()) == {5}
@@ -290,8 +280,7 @@ def test_it_shows_two_systems_on_screens_that_lie_far_apart(tmp_path: Path) -> N
 
 
 def test_it_gives_each_expert_every_place_once_over_all_parts(tmp_path: Path) -> None:
-    campaign = new_campaign()
-    load_rows(campaign, triples(23), tmp_path)
+    campaign = triple_campaign(tmp_path, 23)
     assign_parts(campaign, experts=FOUR[:3], design="cyclic", seed=1, parts=6)
     for person in User.objects.all():
         rows = list(Assignment.objects.filter(expert=person).order_by("position"))
@@ -335,7 +324,7 @@ def test_it_lets_one_of_two_managers_assign(campaign: Campaign) -> None:
     for thread in threads:
         thread.join()
     assert sorted(sentence[:6] for sentence in said) == ["The ca", "stored"]
-    assert len(given()) == 20
+    assert len(slots_given()) == 20
     assert verify(campaign) == []
 
 
@@ -346,8 +335,7 @@ def test_it_refuses_designs_in_the_service_too(campaign: Campaign) -> None:
 
 
 def test_the_preview_refuses_what_the_real_run_refuses(tmp_path: Path) -> None:
-    campaign = new_campaign()
-    load_rows(campaign, triples(4), tmp_path)
+    campaign = triple_campaign(tmp_path, 4)
     deactivate(make_user("ada"), None)
     add_member(campaign, make_user("mei"), "manager")
     for experts, sentence in (
@@ -365,9 +353,7 @@ def test_the_preview_refuses_what_the_real_run_refuses(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["b\x07o", "b\u200bo", "bo;cy"])
 def test_it_refuses_names_that_are_none_even_where_all_is_given_out(name: str, tmp_path: Path) -> None:
-    campaign = new_campaign()
-    load_rows(campaign, triples(2), tmp_path)
-    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+    campaign = triple_campaign(tmp_path, 2, experts=["ada", "lin"])
     for attempt in (plan_parts, assign_parts):
         with pytest.raises(Refused, match="leave it out"):
             attempt(campaign, experts=["ada", name], design="cyclic", seed=1)

@@ -29,7 +29,8 @@ from tests.material import (
     new_campaign,
     run,
     run_json,
-    triples,
+    slots_given,
+    triple_campaign,
 )
 from tests.shared import shared
 
@@ -41,18 +42,7 @@ FOUR = ["ada", "bo", "chen", "dan"]
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
     """Ten triples for two experts each."""
-    made = new_campaign()
-    load_rows(made, triples(10), tmp_path)
-    return made
-
-
-def given() -> list[tuple[str, int, str]]:
-    """(item, slot, expert) of every assignment."""
-    return list(
-        Assignment.objects.order_by("item__position", "slot").values_list(
-            "item__key", "slot", "expert__username"
-        )
-    )
+    return triple_campaign(tmp_path, 10)
 
 
 def places() -> list[tuple[int, int, int, int]]:
@@ -100,8 +90,8 @@ def test_it_does_not_give_out_what_was_judged_elsewhere(campaign: Campaign) -> N
     judge_rows(campaign, rows)
     plan = assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
     assert sum(part.n_items for part in plan.parts) == 8
-    assert {name for key, _slot, name in given() if key in ("t1", "t2")} == {"ann", "bob"}
-    assert len(given()) == 20
+    assert {name for key, _slot, name in slots_given() if key in ("t1", "t2")} == {"ann", "bob"}
+    assert len(slots_given()) == 20
     assert verify(campaign) == []
 
 

@@ -39,6 +39,7 @@ from tests.material import (
     run,
     save,
     sheet,
+    triple_campaign,
     triples,
 )
 from tests.pages import text_of
@@ -182,8 +183,7 @@ def test_it_does_not_blame_a_label_that_waits_for_the_rule(campaign: Campaign) -
 
 
 def test_it_looks_at_one_campaign_only(campaign: Campaign, tmp_path: Path) -> None:
-    other = new_campaign(slug="other")
-    load_rows(other, triples(2), tmp_path)
+    other = triple_campaign(tmp_path, 2, slug="other")
     lose_an_assignment(campaign)
     assert verify(other) == []
 

@@ -1,0 +1,44 @@
+"""What a file of judgements held, and what became of it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotation.formats.errors import RowIssue
+from annotation.formats.judgements import JudgementRow
+from annotation.formats.rows import FileRows
+
+
+@dataclass
+class JudgementReport:
+    """`added` and `unchanged` count one person's judgements of one item once, however many revisions they have."""
+
+    file: FileRows[JudgementRow]
+    added: int = 0
+    unchanged: int = 0
+    conflicts: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[RowIssue] = field(default_factory=list)
+    warnings: list[RowIssue] = field(default_factory=list)
+    annotators: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `import_annotations`."""
+        return {
+            "file": self.file.name,
+            "format": self.file.format,
+            "encoding": self.file.encoding,
+            "sheet": self.file.sheet,
+            "columns": self.file.columns,
+            "unknown_columns": list(self.file.unknown_columns),
+            "rows": self.file.n_rows,
+            "added": self.added,
+            "unchanged": self.unchanged,
+            "annotators": self.annotators,
+            "conflicts": self.conflicts,
+            "errors": [issue.as_json() for issue in (*self.file.errors, *self.errors)],
+            "warnings": [issue.as_json() for issue in (*self.file.warnings, *self.warnings)],
+        }
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing stands against storing the file."""
+        return not (self.file.errors or self.errors or self.conflicts)
