@@ -28,6 +28,19 @@ class PlainInput(forms.TextInput):
         super().__init__({"autocomplete": "off"} | (attrs or {}))
 
 
+class Text(forms.CharField):
+    """A text with a limit in code points. The browser counts by limit.js: its own maxlength counts UTF-16 units."""
+
+    def widget_attrs(self, widget: forms.Widget) -> dict[str, Any]:
+        """The limit for the script, in place of maxlength."""
+        attrs = super().widget_attrs(widget)
+        return {"data-limit" if name == "maxlength" else name: value for name, value in attrs.items()}
+
+    def to_python(self, value: Any) -> str:
+        """Browsers send a line break as two characters, of which the person typed one."""
+        return super().to_python(value.replace("\r\n", "\n") if isinstance(value, str) else value) or ""
+
+
 # Accounts
 
 
@@ -51,7 +64,7 @@ class SignInForm(AuthenticationForm):
 class TokenForm(forms.Form):
     """The name of a new personal key."""
 
-    name = forms.CharField(
+    name = Text(
         label=_("Name of the token"),
         max_length=TOKEN_NAME_LENGTH,
         help_text=_("What it is for, such as “laptop script”."),
@@ -247,6 +260,13 @@ class JudgementFileForm(forms.Form):
         label=_("Row 1 is the first item, row 2 the second, and so on"),
         required=False,
     )
+    repeats = forms.BooleanField(
+        label=_("Repeats: the same experts judged the same items a second time"),
+        required=False,
+        help_text=_(
+            "They do not count for labels; the agreement report compares each expert with themselves."
+        ),
+    )
 
 
 class ConfirmImportForm(forms.Form):
@@ -330,6 +350,14 @@ class AssignForm(forms.Form):
         max_value=1000,
         required=False,
         help_text=_("Left empty: one part per expert (pairs: one per pair)."),
+    )
+    sample = forms.IntegerField(
+        label=_("Random sample of units"),
+        min_value=1,
+        required=False,
+        help_text=_(
+            "Gives out so many units only, drawn from all; the rest can be given out later. Left empty: all units."
+        ),
     )
     seed = forms.IntegerField(
         label=_("Seed"),

@@ -52,6 +52,7 @@ manager_urls: Urls = [
     path("verify/", campaigns.verify, name="verify"),
     path("import/", imports.campaign_import, name="campaign_import"),
     path("import/<uuid:token>/", imports.import_preview, name="import_preview"),
+    path("import/<uuid:token>/findings.csv", imports.import_findings, name="import_findings"),
     path("import/<uuid:token>/confirm/", imports.import_confirm, name="import_confirm"),
     path("import/<uuid:token>/discard/", imports.import_discard, name="import_discard"),
     path("items/", items.campaign_items, name="campaign_items"),

@@ -1,7 +1,7 @@
 """`make bench`: measures everything, or the parts that are named, and writes RESULTS.md.
 
     python -m benchmarks                    everything
-    python -m benchmarks judging stats      these parts; what RESULTS.md says of the others stays
+    python -m benchmarks stats coverage     these parts; what RESULTS.md says of the others stays
 
 SQLite always; PostgreSQL where DATABASE_URL names one (scripts/bench.sh starts one). wrk makes the load.
 """
@@ -21,6 +21,7 @@ from pathlib import Path
 
 import psycopg2
 
+from benchmarks import coverage
 from benchmarks.bulk import Bulk, measure_bulk
 from benchmarks.judging import Load, measure
 from benchmarks.site import Site, free_port
@@ -33,7 +34,7 @@ from benchmarks.sizes import (
     measure_history,
     measure_size,
 )
-from benchmarks.stats import Cost, measure_stats
+from benchmarks.stats import Cost, measure_agreement, measure_statistics
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 EXPERTS = (1, 8, 32)
@@ -51,8 +52,9 @@ def main() -> None:
     parser.add_argument("--largest", type=int, default=1_000_000, help="no size and no statistic beyond it")
     parser.add_argument("--seconds", type=int, default=6, help="of each load")
     parser.add_argument("--only", choices=["sqlite", "postgresql"])
+    parser.add_argument("--repetitions", type=int, default=600, help="of every world of the coverage")
     arguments = parser.parse_args()
-    if shutil.which("wrk") is None:
+    if shutil.which("wrk") is None and {*(arguments.parts or PARTS)} - {*WITHOUT_LOAD}:
         sys.exit("The load generator wrk is missing. On Debian: apt-get install wrk")
     for part in arguments.parts or PARTS:
         with tempfile.TemporaryDirectory() as folder:
@@ -63,9 +65,16 @@ def main() -> None:
 def _write(blocks: Sequence[str]) -> None:
     """Put these sections into RESULTS.md, each in the place of the one with its heading, or at the end."""
     old = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
-    sections = {block.split("\n")[0]: block.strip() for block in re.split(r"\n(?=## )", old)[1:]}
-    sections |= {block.split("\n")[0]: block for block in blocks}
-    RESULTS.write_text("\n\n".join([_head(), *sections.values()]) + "\n", encoding="utf-8")
+    head, *kept = re.split(r"\n(?=## )", old)
+    sections = {block.split("\n")[0]: block.strip() for block in kept}
+    sections |= {block.split("\n")[0]: _dated(block) for block in blocks}
+    remarks = head.strip().split("\n\n")[2:]  # written by hand, below what `_head` makes
+    RESULTS.write_text("\n\n".join([_head(), *remarks, *sections.values()]) + "\n", encoding="utf-8")
+
+
+def _dated(block: str) -> str:
+    heading, _, rest = block.partition("\n")
+    return f"{heading}\n\nMeasured {datetime.now(UTC):%Y-%m-%d}.\n\n{rest.strip()}"
 
 
 def _say(text: str) -> None:
@@ -125,11 +134,16 @@ def _bulk(folder: Path, arguments: argparse.Namespace) -> list[str]:
 
 
 def _stats(folder: Path, arguments: argparse.Namespace) -> list[str]:
-    costs = []
-    for site in _sites(folder, only=arguments.only)[-1:]:  # PostgreSQL where there is one
+    load = os.getloadavg()[0]
+    costs = measure_statistics(folder)
+    for site in _sites(folder, only=arguments.only):
         _say(f"{site.name}: filling {arguments.largest} answered items")
-        costs += measure_stats(site, n_items=arguments.largest)
-    return [_costs_table(costs)]
+        costs.append(measure_agreement(site, n_items=arguments.largest))
+    return [_costs_table(costs, load=load)]
+
+
+def _coverage(_folder: Path, arguments: argparse.Namespace) -> list[str]:
+    return [coverage.write(arguments.repetitions)]
 
 
 PARTS: dict[str, Callable[[Path, argparse.Namespace], list[str]]] = {
@@ -137,7 +151,9 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], list[str]]] = {
     "sizes": _sizes,
     "bulk": _bulk,
     "stats": _stats,
+    "coverage": _coverage,
 }
+WITHOUT_LOAD = ("bulk", "stats", "coverage")
 
 
 def _loads(site: Site, *, server: int, seconds: int) -> list[tuple[Load, Load]]:
@@ -152,18 +168,23 @@ def _loads(site: Site, *, server: int, seconds: int) -> list[tuple[Load, Load]]:
 
 
 def _head() -> str:
-    said = subprocess.run(["wrk", "-v"], capture_output=True, text=True, check=False).stdout
-    wrk = re.search(r"\d+\.\d+(\.\d+)?", said)  # Debian: wrk debian/4.1.0-3+b2 [epoll] …
     return "\n".join(
         [
             "# What was measured",
             "",
-            f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-            f"wrk {wrk[0] if wrk else 'of unknown version'}. "
+            f"{os.cpu_count()} cores, Python {platform.python_version()}, wrk {_wrk_version()}. "
             "Absolute figures belong to this machine; the ratios, taken within one run, are what counts. "
             "A *pair* is one request that saves an answer and is answered with the next screen.",
         ]
     )
+
+
+def _wrk_version() -> str:
+    if shutil.which("wrk") is None:
+        return "not there"
+    said = subprocess.run(["wrk", "-v"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"\d+\.\d+(\.\d+)?", said)  # Debian: wrk debian/4.1.0-3+b2 [epoll] …
+    return found[0] if found else "of unknown version"
 
 
 def _loads_table(name: str, loads: Sequence[tuple[Load, Load]]) -> str:
@@ -232,9 +253,21 @@ def _busy_table(found: Sequence[Busy]) -> str:
     return "\n".join(lines)
 
 
-def _costs_table(costs: Sequence[Cost]) -> str:
-    lines = ["## Statistics", "", "| what | s | most memory, MiB |", "| --- | ---: | ---: |"]
-    lines += [f"| {cost.what} | {cost.seconds:.2f} | {cost.mib:.0f} |" for cost in costs]
+def _costs_table(costs: Sequence[Cost], *, load: float) -> str:
+    lines = [
+        "## Statistics",
+        "",
+        "Each in a process of its own on one core, three times over: the second fastest, and the most memory of all. "
+        "Processor time is that of the process and, for it, of the database; it is what counts where other work shares "
+        f"the cores. Load of the machine at the start: {load:.1f} on {os.cpu_count()} cores.",
+        "",
+        "| what | s | of the processor, s | most memory, MiB | beside it |",
+        "| --- | ---: | ---: | ---: | --- |",
+    ]
+    lines += [
+        f"| {cost.what} | {cost.seconds:.2f} | {cost.cpu:.2f} | {cost.mib:.0f} | {cost.beside} |"
+        for cost in costs
+    ]
     return "\n".join(lines)
 
 

@@ -7,15 +7,20 @@ Worlds whose true figures are known are made anew for every repetition:
 - *experts*: two, each slips on 5 % of the contexts, on hard compounds more often (beta), so that disagreements
   come in clusters as well;
 - *systems*: two that share what makes a compound hard;
-- *triples*: single items on three categories, 22 % plausible, contrasts on 3 %.
+- *triples*: single items on three categories, 22 % plausible, contrasts on 3 %;
+- *models*: of such triples, one that scores them (AUC 0.95, normal scores), one that answers yes or no as seldom right
+  as a published one (F1 0.40), and two experts whose slips are their own (the human row, a mean of two).
 
 Intervals that cover between 93 and 97 % at 200 units and more are what is wanted.
 """
 
 import argparse
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -27,11 +32,14 @@ from scoring.stats.agreement_table import Ratings
 from scoring.stats.coefficients import contrast_coefficient
 from scoring.stats.difference_estimate import difference_estimate
 from scoring.stats.error_rates import CONTEXTS, Instances, error_rates
+from scoring.stats.measure_intervals import Bounds, auc_bounds, call_bounds
 from scoring.stats.proportions import wilson
 from scoring.stats.significance import compare_systems
 from scoring.stats.systems import JudgedSystem
 
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "coverage.md"
 SIZES = (60, 200, 720)
+NAIVE = "the same, contexts taken as independent"
 
 WRONG_RATE, DESIGN_EFFECT = 0.22, 2.1
 # Beta-binomial: design effect 1 + (contexts − 1) / (a + b + 1).
@@ -41,6 +49,9 @@ OF_SLIPS = (0.5, 9.5)
 POPULATION = 2160
 # First and second expert's category of a triple: 0, a half, 1.
 TRIPLES = np.array([[0.70, 0.03, 0.016], [0.03, 0.02, 0.015], [0.014, 0.015, 0.16]])
+PLAUSIBLE_SHARE, MODEL_AUC = 0.22, 0.95
+# How often a plausible and an implausible triple are called plausible: by a poor model, by an expert.
+POOR, EXPERT = (0.40, 0.16), (0.90, 0.02)
 
 
 class Case(NamedTuple):
@@ -51,41 +62,89 @@ class Case(NamedTuple):
     interval: tuple[float, float] | None
 
 
+Rows = dict[str, dict[int, list[Case]]]  # by figure and size
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--resamples", type=int, default=1000, help="of each bootstrap")
     arguments = parser.parse_args()
-    sys.stdout.write(table(arguments.repetitions, arguments.resamples))
+    sys.stdout.write(table(measured(arguments.repetitions, arguments.resamples), arguments.repetitions))
 
 
-def table(repetitions: int, resamples: int) -> str:
-    """The Markdown table: a row per figure, a column per size, coverage in percent and mean width."""
-    rows: dict[str, dict[int, list[Case]]] = defaultdict(lambda: defaultdict(list))
+def write(repetitions: int, resamples: int = 1000) -> str:
+    """Put the table into docs/coverage.md; the section for RESULTS.md that sums it up."""
+    rows = measured(repetitions, resamples)
+    page = PAGE.read_text(encoding="utf-8")
+    made = table(rows, repetitions).strip()
+    page = re.sub(r"\| 95 % interval of .*? points\.", lambda _: made, page, count=1, flags=re.DOTALL)
+    page = re.sub(r"--repetitions \d+", f"--repetitions {repetitions}", page, count=1)
+    PAGE.write_text(page, encoding="utf-8")
+    return summary(rows, repetitions)
+
+
+def measured(repetitions: int, resamples: int) -> Rows:
+    """Every interval of every repetition, and the true value beside it."""
+    rows: Rows = defaultdict(lambda: defaultdict(list))
     for size in SIZES:
         for seed in range(repetitions):
-            for world in (_error_rates, _agreement_of_compounds, _agreement_of_triples, _systems, _estimates):
+            for world in WORLDS:
                 for case in world(size, seed, resamples):
                     rows[case.figure][size].append(case)
+    return rows
+
+
+def table(rows: Rows, repetitions: int) -> str:
+    """The Markdown table: a row per figure, a column per size, coverage in percent and mean width."""
     head = " | ".join(f"n = {size}" for size in SIZES)
     lines = [f"| 95 % interval of | {head} |", "| --- |" + " ---: |" * len(SIZES)]
     lines += [
         f"| {figure} | " + " | ".join(_cell(by_size.get(size, [])) for size in SIZES) + " |"
         for figure, by_size in rows.items()
     ]
+    return "\n".join([*lines, "", _known_to(repetitions)]) + "\n"
+
+
+def summary(rows: Rows, repetitions: int) -> str:
+    """For each size the least and the most that an interval covers, and which cover too little or too much."""
+    lines = [
+        "## Coverage of the 95 % intervals",
+        "",
+        f"{_known_to(repetitions)} Every figure: docs/coverage.md. Left out here is the interval that takes contexts "
+        "as independent, which is there to show what goes wrong.",
+        "",
+        "| n | least, % | most, % | below 93 or above 97 % |",
+        "| ---: | ---: | ---: | --- |",
+    ]
+    for size in SIZES:
+        found = {figure: _covered(by_size[size]) for figure, by_size in rows.items() if figure != NAIVE}
+        shares = {figure: 100 * share for figure, share in found.items() if share is not None}
+        beyond = [f"{figure} {share:.1f}" for figure, share in shares.items() if not 93 <= share <= 97]
+        lines.append(
+            f"| {size} | {min(shares.values()):.1f} | {max(shares.values()):.1f} | {', '.join(beyond) or 'none'} |"
+        )
+    return "\n".join(lines)
+
+
+def _known_to(repetitions: int) -> str:
     error = 100 * (0.95 * 0.05 / repetitions) ** 0.5
-    lines += ["", f"{repetitions} repetitions: a coverage of 95 % is known to ± {2 * error:.1f} points."]
-    return "\n".join(lines) + "\n"
+    return f"{repetitions} repetitions: a coverage of 95 % is known to ± {2 * error:.1f} points."
+
+
+def _covered(cases: list[Case]) -> float | None:
+    """The share of the intervals that hold the true value; None without an interval."""
+    held = [case.interval[0] <= case.true <= case.interval[1] for case in cases if case.interval]
+    return float(np.mean(held)) if held else None
 
 
 def _cell(cases: list[Case]) -> str:
-    given = [case for case in cases if case.interval is not None]
-    if not given:
+    share = _covered(cases)
+    if share is None:
         return "none"
-    held = [case.interval[0] <= case.true <= case.interval[1] for case in given if case.interval]
-    width = np.mean([case.interval[1] - case.interval[0] for case in given if case.interval])
-    missing = "" if len(given) == len(cases) else f", {len(cases) - len(given)} without"
-    return f"{100 * np.mean(held):.1f} ({width:.3f}{missing})"
+    widths = [case.interval[1] - case.interval[0] for case in cases if case.interval]
+    missing = "" if len(widths) == len(cases) else f", {len(cases) - len(widths)} without"
+    return f"{100 * share:.1f} ({np.mean(widths):.3f}{missing})"
 
 
 def _wrong(rng: np.random.Generator, compounds: int) -> NDArray[np.bool_]:
@@ -113,7 +172,7 @@ def _error_rates(n: int, seed: int, resamples: int) -> Iterator[Case]:
     wrong = _wrong(np.random.default_rng([seed, 1]), n)
     rates = error_rates(_instances(wrong), labels="", seed=seed, resamples=resamples).overall
     yield Case("instance error rate", WRONG_RATE, rates.instance.interval)
-    yield Case("the same, contexts taken as independent", WRONG_RATE, wilson(int(wrong.sum()), wrong.size))
+    yield Case(NAIVE, WRONG_RATE, wilson(int(wrong.sum()), wrong.size))
     yield Case("aggregate error rate", 1 - _share_of_compounds(0), rates.aggregate.decided.interval)
     yield Case("all contexts wrong", _share_of_compounds(CONTEXTS), rates.all_contexts_wrong.interval)
 
@@ -210,6 +269,31 @@ def _estimates(n: int, seed: int, resamples: int) -> Iterator[Case]:
     yield Case("difference estimate, aggregate", 1 - _share_of_compounds(0), found.aggregate.interval)
     yield Case("the same, instance, of these compounds", these[0], found.instance.interval_these)
     yield Case("the same, aggregate, of these compounds", these[1], found.aggregate.interval_these)
+
+
+def _models(n: int, seed: int, _resamples: int) -> Iterator[Case]:
+    rng = np.random.default_rng([seed, 6])
+    plausible = rng.random(n) < PLAUSIBLE_SHARE
+    if not 0 < plausible.sum() < n:
+        return
+    scores = rng.normal(size=n) + 2**0.5 * NormalDist().inv_cdf(MODEL_AUC) * plausible
+    yield _of_bounds("AUC of a model's scores", MODEL_AUC, auc_bounds(plausible, [scores]))
+    poor = [rng.random(n) < np.where(plausible, *POOR)]
+    experts = [rng.random(n) < np.where(plausible, *EXPERT) for _ in range(2)]
+    for name, calls, (found, alarmed) in (("a poor model", poor, POOR), ("two experts", experts, EXPERT)):
+        hits, named = PLAUSIBLE_SHARE * found, PLAUSIBLE_SHARE * found + (1 - PLAUSIBLE_SHARE) * alarmed
+        true = {"f1": 2 * hits / (named + PLAUSIBLE_SHARE), "precision": hits / named, "recall": found}
+        area = (1 + found - alarmed) / 2
+        yield _of_bounds(f"AUC of {name}", area, auc_bounds(plausible, [one.astype(float) for one in calls]))
+        for measure, bounds in call_bounds(plausible, calls).items():
+            yield _of_bounds(f"{measure} of {name}", true[measure], bounds)
+
+
+def _of_bounds(figure: str, true: float, found: Bounds) -> Case:
+    return Case(figure, true, found.interval)
+
+
+WORLDS = (_error_rates, _agreement_of_compounds, _agreement_of_triples, _systems, _estimates, _models)
 
 
 if __name__ == "__main__":

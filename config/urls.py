@@ -8,10 +8,10 @@ from annotation.views.accounts import admin_sign_in
 from scoring.urls import api_urlpatterns
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/v1/", include("annotation.api.urls")),  # first: judging calls nothing else
+    path("api/v1/campaigns/<slug:slug>/", include(api_urlpatterns)),
     path("admin/login/", admin_sign_in, name="admin_sign_in"),
     path("admin/", admin.site.urls),
-    path("api/v1/", include("annotation.api.urls")),
-    path("api/v1/campaigns/<slug:slug>/", include(api_urlpatterns)),
     path("api/schema/", SpectacularAPIView.as_view(), name="api_schema"),
     path("", include("annotation.urls")),
     path("", include("scoring.urls")),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
+from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
@@ -34,8 +35,11 @@ from scoring.models import Release, Submission
 from scoring.permissions import Submitter, submitter_for
 from scoring.records import as_csv, as_jsonl
 from scoring.services.boards import board_document, document_for, leaderboard, over_runs
+from scoring.services.files import NamedFile
+from scoring.services.human_line import human_line
 from scoring.services.measure import REPORTS, Options, report
-from scoring.services.pictures import picture_of
+from scoring.services.peeks import record_peek
+from scoring.services.pictures import curve_of, picture_of
 from scoring.services.plans import GOALS, plan
 from scoring.services.plans import Wish as PlanWish
 from scoring.services.scores import SPLITS, Wish
@@ -47,7 +51,7 @@ from scoring.views.releases import archive_response
 LABELS = ("imported", "final")
 RULES = ("described", "as-published")
 TEXTS = ("yes", "no")
-WITH_FILES = ("compound-check", "estimate")
+WITH_FILES = ("compound-check", "estimate", "statistics", "bleu")
 FORMATS = ("json", "csv", "jsonl", *FORMS)
 
 
@@ -63,12 +67,17 @@ class ReportFiles(serializers.Serializer[Any]):
 
     lexicon = serializers.FileField(required=False)
     judge = serializers.FileField(required=False)
+    training = serializers.FileField(required=False)
+    texts = serializers.FileField(required=False)
+    hypotheses = serializers.FileField(required=False)
+    references = serializers.FileField(required=False)
+    derive_classes = serializers.BooleanField(default=False)
     compatible = serializers.BooleanField(default=False)
     column = serializers.CharField(default=None, max_length=100)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        for name in ("lexicon", "judge"):
-            if name in attrs and attrs[name].size > LIMIT:
+        for name, file in attrs.items():
+            if isinstance(file, UploadedFile) and (file.size or 0) > LIMIT:
                 raise serializers.ValidationError({name: f"At most {LIMIT} bytes are taken at once."})
         return attrs
 
@@ -81,6 +90,13 @@ QUERY = [
     OpenApiParameter("rule", str, enum=RULES),
     OpenApiParameter("a", str, description="Of the comparison: the first of two runs, as “system / run”."),
     OpenApiParameter("b", str, description="The second of them."),
+    OpenApiParameter(
+        "among", str, many=True, description="Of the comparison: the systems; all, if left out."
+    ),
+    OpenApiParameter(
+        "release", str, description="Of the comparison of triples: what was submitted against it."
+    ),
+    OpenApiParameter("split", str, enum=SPLITS),
     OpenApiParameter(
         "texts", str, enum=TEXTS, description="yes compares BLEU and chrF too, which takes long."
     ),
@@ -100,7 +116,9 @@ QUERY = [
 def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
     """One report of the campaign, worked out now; people under pseudonyms, but for managers.
 
-    POST measures with a file: the compound check with a lexicon, the estimate with a judge's verdicts or a lexicon.
+    POST measures with a file: the compound check and the estimate with a judge's verdicts or a lexicon, the statistics
+    with a training set's nodes, BLEU with a test set that is none of the campaign's. While answers are open, who asked
+    for figures that rest on them is written down.
     """
     user = person(request)
     campaign = campaign_for(user, slug, *READERS)
@@ -116,6 +134,9 @@ def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
         rule=_choice(request, "rule", RULES) or RULES[0],
         a=request.query_params.get("a"),
         b=request.query_params.get("b"),
+        among=request.query_params.getlist("among"),
+        release=request.query_params.get("release"),
+        split=_choice(request, "split", SPLITS),
         texts=_choice(request, "texts", TEXTS) == "yes",
         real_names=manages,
     )
@@ -124,12 +145,14 @@ def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
     try:
         if form in FORMS:
             drawn = draw(kind, picture_of(campaign, kind, options), form)
+            record_peek(campaign, kind, by=user, round_kind=options.round)
             return HttpResponse(drawn, content_type=FORMS[form])
         document = report(campaign, kind, options)
     except (Refused, ProtocolError) as error:  # not of this campaign, or not without saying which system
         raise serializers.ValidationError({"detail": translated(error.message)}) from None
     except FormatError as error:
         raise serializers.ValidationError({"detail": translated(error.sentence)}) from None
+    record_peek(campaign, kind, by=user, round_kind=options.round)
     if form == "json":
         return Response(document)
     assert form is not None
@@ -151,7 +174,16 @@ def _with_files(request: Request, options: Options) -> Options:
         lexicon=lexicon.read() if lexicon else None,
         judge=judge.read() if judge else None,
         judge_name=str(judge.name) if judge else options.judge_name,
+        training=_named(data.get("training")),
+        derive_classes=data["derive_classes"],
+        test_set=_named(data.get("texts")),
+        hypotheses=_named(data.get("hypotheses")),
+        references=_named(data.get("references")),
     )
+
+
+def _named(file: UploadedFile | None) -> NamedFile | None:
+    return None if file is None else NamedFile(str(file.name), file.read())
 
 
 class PlanQuery(serializers.Serializer[Any]):
@@ -164,7 +196,9 @@ class PlanQuery(serializers.Serializer[Any]):
     auc = serializers.FloatField(required=False, min_value=50, max_value=99.9)
     difference = serializers.FloatField(required=False, min_value=0.01, max_value=100)
     spread = serializers.FloatField(required=False, min_value=0.01, max_value=200)
+    correlation = serializers.FloatField(required=False, min_value=0, max_value=0.99)
     seed_sd = serializers.FloatField(required=False, min_value=0, max_value=100)
+    run_spread = serializers.FloatField(required=False, min_value=0, max_value=200)
     runs = serializers.IntegerField(required=False, min_value=1, max_value=1000)
     comparisons = serializers.IntegerField(required=False, min_value=1, max_value=1000)
     population = serializers.IntegerField(required=False, min_value=1)
@@ -273,6 +307,35 @@ def submission(request: Request, slug: str, pk: int) -> Response:
     return Response(_whole(found, submitter))
 
 
+CURVE_FORMATS = ("json", "csv", *FORMS)
+
+
+@extend_schema(
+    operation_id="campaigns_submissions_curve_retrieve",
+    parameters=[OpenApiParameter("format", str, enum=CURVE_FORMATS)],
+    responses={200: OpenApiTypes.OBJECT},
+)
+@api_view(["GET"])
+def curve(request: Request, slug: str, pk: str, name: str) -> HttpResponseBase:
+    """Precision against recall, or how far scores are probabilities. Points tell labels: for managers only."""
+    campaign = campaign_for(person(request), slug, Membership.Role.MANAGER)
+    found = Submission.objects.filter(campaign=campaign, pk=pk).select_related("campaign", "release").first()
+    if found is None:
+        raise Http404
+    form = _choice(request, "format", CURVE_FORMATS, "json")
+    try:
+        data = curve_of(found, name)
+    except (Refused, ProtocolError) as error:
+        raise serializers.ValidationError({"detail": translated(error.message)}) from None
+    if form in FORMS:
+        return HttpResponse(draw(name, data, form), content_type=FORMS[form])
+    if form == "json":
+        return Response(data)
+    response = HttpResponse(as_csv(name, data), content_type=CONTENT_TYPES["csv"])
+    response.headers["Content-Disposition"] = content_disposition(f"{slug}-{found.pk}-{name}.csv")
+    return response
+
+
 @extend_schema(
     parameters=[OpenApiParameter("split", str, enum=SPLITS), OpenApiParameter("release", str)],
     responses={200: OpenApiTypes.OBJECT},
@@ -288,7 +351,10 @@ def board(request: Request, slug: str) -> Response:
     lines = leaderboard(
         submitter.campaign, split=split, release=release, viewer=submitter.user, manages=submitter.manages
     )
-    return Response(board_document(lines, split=split, release=release))
+    human = human_line(submitter.campaign, split=split, release=release, manages=submitter.manages)
+    return Response(
+        board_document(lines, split=split, release=release, manages=submitter.manages, human=human)
+    )
 
 
 def _issue(issue: RowIssue) -> dict[str, Any]:

@@ -160,18 +160,6 @@ def _split_choices(campaign: Campaign, *, has_splits: bool) -> Sequence[tuple[st
     return [(rule, SPLIT_WORDS[rule]) for rule in rules]
 
 
-class CheckForm(forms.Form):
-    """The word list of the automatic compound check."""
-
-    lexicon = UploadedTable(
-        label=_("Word list"),
-        help_text=_(
-            "A line for each atom: the atom, a tab, its translations apart by “/”. It is read and not kept."
-        ),
-    )
-    compatible = forms.BooleanField(label=_("The published check with its quirks"), required=False)
-
-
 class EstimateForm(forms.Form):
     """An automatic judge: its verdicts in a file, or the word list of the compound check."""
 
@@ -195,6 +183,66 @@ class EstimateForm(forms.Form):
         if not self.errors and bool(data.get("judge")) == bool(data.get("lexicon")):
             raise forms.ValidationError(_("Choose one file: a judge's verdicts or a word list."))
         return data
+
+
+class CheckForm(EstimateForm):
+    """The same, the word list first."""
+
+    field_order = ("lexicon", "compatible", "judge")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["lexicon"].label = _("Word list")
+        self.fields["lexicon"].help_text = _(
+            "A line for each atom: the atom, a tab, its translations apart by “/”. It is read and not kept."
+        )
+        self.fields["judge"].label = _("Or another judge's verdicts")
+
+
+class TextsForm(forms.Form):
+    """A test set that is none of the campaign's: one table, or two texts line by line."""
+
+    texts = UploadedTable(
+        label=_("Translations and references"),
+        required=False,
+        help_text=_(
+            "CSV, TSV, JSONL or XLSX with the columns translation and reference. It is read and not kept."
+        ),
+    )
+    hypotheses = UploadedTable(
+        label=_("Or a text of the translations"),
+        required=False,
+        help_text=_("One translation a line; an empty line is an empty translation."),
+    )
+    references = UploadedTable(
+        label=_("and a text of the references"),
+        required=False,
+        help_text=_("The reference of each translation on the same line."),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        sent = tuple(bool(data.get(name)) for name in ("texts", "hypotheses", "references"))
+        if not self.errors and sent not in ((True, False, False), (False, True, True)):
+            raise forms.ValidationError(
+                _("Choose one table, or a text of translations and one of references.")
+            )
+        return data
+
+
+class TrainingForm(forms.Form):
+    """The nodes of a training set, for what a table of triples says of them."""
+
+    training = UploadedTable(
+        label=_("Nodes of a training set"),
+        help_text=_(
+            "A text with one node a line, or triples (CSV, TSV, JSONL or XLSX with the columns head and tail). It is "
+            "read and not kept."
+        ),
+    )
+    derive_classes = forms.BooleanField(
+        label=_("Derive ID and OOD from these nodes, beside the classes that are stored"), required=False
+    )
 
 
 class PlanForm(forms.Form):
@@ -248,7 +296,17 @@ class PrecisionForm(PlanForm):
 class DifferenceForm(PlanForm):
     """A difference between two systems to be found."""
 
-    field_order = ("of", "difference", "rate", "spread", "seed_sd", "runs", "comparisons")
+    field_order = (
+        "of",
+        "difference",
+        "rate",
+        "auc",
+        "correlation",
+        "spread",
+        "seed_sd",
+        "runs",
+        "comparisons",
+    )
     of = forms.CharField()
     difference = forms.FloatField(label=_("Difference in points"), initial=3, min_value=0.1, max_value=100)
     rate = forms.FloatField(
@@ -256,21 +314,37 @@ class DifferenceForm(PlanForm):
         required=False,
         min_value=0,
         max_value=100,
-        help_text=_("Empty: what was found so far, else 50."),
+        help_text=_("For an AUC: the share of plausible triples. Empty: what was found so far, else 50."),
+    )
+    auc = forms.FloatField(
+        label=_("Expected AUC of the better system"),
+        required=False,
+        min_value=50,
+        max_value=99.9,
+        help_text=_("Empty: 75."),
+    )
+    correlation = forms.FloatField(
+        label=_("Correlation of the two systems' results"),
+        required=False,
+        min_value=0,
+        max_value=0.99,
+        help_text=_("From 0 to below 1: how far what is hard for one is hard for the other. Empty: 0.5."),
     )
     spread = forms.FloatField(
         label=_("Standard deviation of the paired difference, in points"),
         required=False,
         min_value=0.1,
         max_value=200,
-        help_text=_("Empty: as from the rate, if the systems' results go together by one half."),
+        help_text=_(
+            "Empty: what was found so far; else, or where a rate, AUC or correlation is given, as follows from these."
+        ),
     )
     seed_sd = forms.FloatField(
         label=_("Standard deviation between runs of one system, in points"),
         required=False,
         min_value=0,
         max_value=100,
-        help_text=_("Empty or 0 compares these runs and no others."),
+        help_text=_("Empty: what was found so far, else 0. With 0 these runs are compared and no others."),
     )
     runs = forms.IntegerField(label=_("Runs of each system"), initial=1, min_value=1, max_value=1000)
     comparisons = forms.IntegerField(label=_("Pairs tested together"), initial=1, min_value=1, max_value=1000)

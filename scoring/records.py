@@ -6,7 +6,7 @@ Tables for people stand in `reports`; here nothing is rounded and no cell holds 
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 Document = Mapping[str, Any]
@@ -15,39 +15,20 @@ Record = dict[str, Any]
 
 def records(kind: str, document: Document) -> list[Record]:
     """The report's figures, one row each; every row has the same columns."""
-    match kind:
-        case "error-rates":
-            rows = list(_error_rates(document))
-        case "agreement":
-            rows = list(_agreement(document))
-        case "artifacts":
-            rows = [dict(word) for word in document["words"]]
-        case "comparison":
-            rows = list(_comparison(document))
-        case "bleu":
-            chrf = {f"chrf_{name}": document["chrf"][name] for name in ("score", "signature")}
-            rows = [{name: value for name, value in {**document, **chrf}.items() if _is_plain(value)}]
-        case "estimate":
-            rows = [
-                {
-                    "rate": rate,
-                    "judge": document["judge"],
-                    **{name: value for name, value in document[rate].items() if _is_plain(value)},
-                    **_bounds("ci95", document[rate]["ci95"]),
-                }
-                for rate in ("instance", "aggregate")
-            ]
-        case "plan":
-            assumed = {f"assumed_{name}": value for name, value in document.get("assumed", {}).items()}
-            rows = [{name: value for name, value in {**document, **assumed}.items() if _is_plain(value)}]
-        case "compound-check":
-            rows = [{name: value for name, value in document.items() if _is_plain(value)}]
-        case _:
-            rows = [
-                {name: value for name, value in row.items() if _is_plain(value)} for row in document["rows"]
-            ]
+    rows = list(_ROWS.get(kind, _of_rows)(document))
     columns = list(dict.fromkeys(name for row in rows for name in row))
     return [{name: row.get(name) for name in columns} for row in rows]
+
+
+def _flat(found: Document) -> Record:
+    """What is plain of it, and intervals as two columns each."""
+    flat: Record = {}
+    for name, value in found.items():
+        if name.endswith("ci95"):
+            flat |= _bounds(name, value)
+        elif _is_plain(value):
+            flat[name] = value
+    return flat
 
 
 def _is_plain(value: object) -> bool:
@@ -76,6 +57,8 @@ def _error_rates(document: Document) -> Iterator[Record]:
                     "ci95_method": found.get("ci95_method"),
                     "undecided": found.get("undecided"),
                     **_bounds("bounds", found.get("bounds")),
+                    "undecided_instances": rates["undecided_instances"],
+                    "cannot_judge": rates["cannot_judge"],
                     "reason": found.get("reason"),
                 }
     corrected = document["noise_corrected"] or {"by_model": {}}
@@ -108,6 +91,7 @@ def _comparison(document: Document) -> Iterator[Record]:
             }
         yield from _differences(made["differences"])
     yield from _differences(document["differences"])
+    yield from _differences((document["pair"] or {"differences": ()})["differences"], table="pair")
     for row in document["heat_map"]["rows"]:
         for system, share in zip(document["heat_map"]["systems"], row["percent"], strict=True):
             yield {"table": "compound", "name": system, "compound": row["compound"], "mean": share}
@@ -116,10 +100,41 @@ def _comparison(document: Document) -> Iterator[Record]:
         yield {"table": "instance", "a": parted["a"], "b": parted["b"], **one}
 
 
-def _differences(found: Sequence[Document]) -> Iterator[Record]:
+def _differences(
+    found: Sequence[Document], *, table: str = "difference", group: str | None = None
+) -> Iterator[Record]:
+    of_group = {} if group is None else {"group": group}
     for one in found:
         plain = {name: value for name, value in one.items() if _is_plain(value)}
-        yield {"table": "difference", **plain, **_bounds("ci95", one["ci95"])}
+        yield {"table": table, **of_group, **plain, **_bounds("ci95", one["ci95"])}
+
+
+def _predictions(document: Document) -> Iterator[Record]:
+    for group in document["groups"]:
+        for found in group["systems"]:
+            plain = {name: value for name, value in found.items() if _is_plain(value)}
+            values = " ".join(str(value) for value in found["values"])
+            yield {"table": "system", "group": group["group"], **plain, "values": values}
+        yield from _differences(group["differences"], group=group["group"])
+    for group in (document["pair"] or {"groups": ()})["groups"]:
+        yield from _differences(group["differences"], table="pair", group=group["group"])
+    parted = document["differing"] or {"triples": ()}
+    for one in parted["triples"]:
+        yield {"table": "triple", "a": parted["a"], "b": parted["b"], **one}
+
+
+def _statistics(document: Document) -> Iterator[Record]:
+    yield from map(_flat, document["rows"])
+    if "derived" in document:
+        for row in document["derived"]["rows"]:
+            yield {**_flat(row), "by": f"derived {row['by']}"}
+        for one in document["derived"]["crossings"]:
+            yield {
+                "by": "stored by derived class",
+                "value": f"{one['stored'] or 'none'} → {one['derived']}",
+                "n": one["n"],
+                "plausible": one["plausible"],
+            }
 
 
 def _agreement(document: Document) -> Iterator[Record]:
@@ -132,6 +147,8 @@ def _agreement(document: Document) -> Iterator[Record]:
     yield from _coefficients("all", "mean over pairs", {"coefficients": document["mean_over_pairs"]})
     for label, found in document["specific_agreement"].items():
         yield from _coefficients("label", label, {"coefficients": {"specific": found}})
+    if "coefficients" in document.get("after_resolution", {}):
+        yield from _coefficients("after resolution", "all", document["after_resolution"])
     if "self_consistency" in document:
         again = document["self_consistency"]
         yield from _coefficients("self-consistency", "all", again["overall"])
@@ -155,6 +172,81 @@ def _coefficients(
             "n": found["n"],
             "reason": found["reason"],
         }
+
+
+def _of_rows(document: Document) -> Iterator[Record]:
+    return map(_flat, document["rows"])
+
+
+def _artifacts(document: Document) -> Iterator[Record]:
+    return map(dict, document["words"])
+
+
+def _compared(document: Document) -> Iterator[Record]:
+    return _predictions(document) if "groups" in document else _comparison(document)
+
+
+def _bleu(document: Document) -> Iterator[Record]:
+    chrf = {f"chrf_{name}": document["chrf"].get(name) for name in ("score", "ci95", "signature")}
+    named = " / ".join(file["name"] for file in document.get("files", ()))
+    yield _flat({**document, **({"files": named} if named else {}), **chrf})
+
+
+def _estimate(document: Document) -> Iterator[Record]:
+    for rate in ("instance", "aggregate"):
+        yield {"rate": rate, "judge": document["judge"], **_flat(document[rate])}
+
+
+def _score(document: Document) -> Iterator[Record]:
+    told = {name: document[name] for name in ("system", "run", "split", "threshold")}
+    return (told | _flat(row) for row in document["rows"])
+
+
+def _score_of_translations(document: Document) -> Iterator[Record]:
+    told = {name: document[name] for name in ("system", "run")}
+    return (told | {"metric": name} | _flat(document[name]) for name in ("bleu", "chrf"))
+
+
+def _precision_recall(document: Document) -> Iterator[Record]:
+    return ({"run": document["title"], **point} for point in document["points"])
+
+
+def _reliability(document: Document) -> Iterator[Record]:
+    return ({"run": document["title"], **_flat(one)} for one in document["bins"])
+
+
+def _plan(document: Document) -> Iterator[Record]:
+    assumed = {f"assumed_{name}": value for name, value in document.get("assumed", {}).items()}
+    sources = {f"source_{name}": value for name, value in document.get("sources", {}).items()}
+    yield _flat({**document, **assumed, **sources})
+
+
+def _methods(document: Document) -> Iterator[Record]:
+    for language, sentences in document["sentences"].items():
+        for number, sentence in enumerate(sentences, start=1):
+            yield {"language": language, "number": number, "sentence": sentence}
+
+
+def _compound_check(document: Document) -> Iterator[Record]:
+    yield _flat({**document, **document["cells"]})
+
+
+_ROWS: Mapping[str, Callable[[Document], Iterator[Record]]] = {
+    "error-rates": _error_rates,
+    "agreement": _agreement,
+    "artifacts": _artifacts,
+    "comparison": _compared,
+    "bleu": _bleu,
+    "estimate": _estimate,
+    "score": _score,
+    "score-translations": _score_of_translations,
+    "precision-recall": _precision_recall,
+    "reliability": _reliability,
+    "statistics": _statistics,
+    "plan": _plan,
+    "methods": _methods,
+    "compound-check": _compound_check,
+}
 
 
 def as_csv(kind: str, document: Document) -> str:

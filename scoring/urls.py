@@ -3,13 +3,25 @@
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from scoring import api
-from scoring.views import checks, compute, pictures, plans, releases, reports, submissions
+from scoring.views import (
+    checks,
+    compute,
+    differing,
+    pictures,
+    plans,
+    releases,
+    report_items,
+    reports,
+    submissions,
+)
 
 Urls = list[URLPattern | URLResolver]
 
-KIND = r"(?P<kind>error-rates|comparison|agreement|bleu|statistics|human|artifacts)"
+KIND = r"(?P<kind>error-rates|comparison|agreement|bleu|statistics|human|artifacts|methods)"
 
-CHECK = r"(?P<kind>compound-check|estimate)"  # of a file from who asks
+ITEMS = r"(?P<kind>error-rates|agreement|bleu|statistics|human|artifacts|compound-check)"
+
+CHECK = r"(?P<kind>compound-check|estimate|texts|statistics)"  # of a file from who asks
 
 # /campaigns/<slug>/
 report_urls: Urls = [
@@ -18,13 +30,15 @@ report_urls: Urls = [
     path("reports/agreement/compute/", compute.compute_agreement, name="compute_agreement"),
     path("reports/agreement/parts/<int:index>/compute/", compute.compute_part, name="compute_part"),
     re_path(
-        r"^reports/(?P<kind>artifacts|comparison)/figure\.(?P<format>svg|pdf)$",
+        r"^reports/(?P<kind>error-rates|artifacts|comparison)/figure\.(?P<format>svg|pdf)$",
         pictures.report_picture,
         name="report_picture",
     ),
     path("reports/plan/", plans.plan, name="plan"),
+    path("reports/comparison/triples/", differing.differing_triples, name="differing_triples"),
     re_path(rf"^reports/{CHECK}/$", checks.check, name="check"),
     re_path(rf"^reports/{KIND}/$", reports.report, name="report"),
+    re_path(rf"^reports/{ITEMS}/items/$", report_items.report_items, name="report_items"),
     re_path(rf"^reports/{KIND}\.(?P<format>md|tex|csv|json)$", reports.report_file, name="report_file"),
 ]
 
@@ -41,6 +55,11 @@ board_urls: Urls = [
         name="submission_picture",
     ),
     path("submissions/<int:pk>/", submissions.submission, name="submission"),
+    re_path(
+        r"^submissions/(?P<pk>[0-9]{1,9})/figures\.(?P<format>md|tex|csv|json)$",
+        submissions.submission_file,
+        name="submission_file",
+    ),
     re_path(
         r"^submissions/items\.(?P<format>csv|jsonl|xlsx|parquet)$",
         submissions.submission_items,
@@ -63,6 +82,11 @@ api_urlpatterns: Urls = [
     path("reports/<str:kind>/", api.report_of, name="api_report"),
     path("submissions/", api.submissions, name="api_submissions"),
     path("submissions/<int:pk>/", api.submission, name="api_submission"),
+    re_path(
+        r"^submissions/(?P<pk>[0-9]{1,9})/(?P<name>precision-recall|reliability)/$",
+        api.curve,
+        name="api_curve",
+    ),
     path("leaderboard/", api.board, name="api_board"),
     path("releases/", api.releases, name="api_releases"),
     re_path(rf"^releases/{RELEASE}/archive/$", api.release_archive, name="api_release_archive"),

@@ -169,6 +169,16 @@ def a_submission(cast: Cast) -> dict[str, Any]:
     return {"pk": sent.submission.pk}
 
 
+def two_submissions(cast: Cast) -> dict[str, Any]:
+    """Of two systems, about the same triple."""
+    make_triple(cast.campaign, 903, imported_label="1")
+    keys = Item.objects.active().filter(campaign=cast.campaign).values_list("key", flat=True)
+    for system in ("base", "big"):
+        rows = as_csv([{"triple_id": key, "prediction": "1"} for key in keys]).encode()
+        submit(cast.campaign, rows, name="sent.csv", wish=Wish(system=system, split="all"), by=cast.mei)
+    return {}
+
+
 def a_release(cast: Cast) -> dict[str, Any]:
     """The campaign as it stands; where nothing was judged, with a label that was imported."""
     if cast.campaign.protocol == Campaign.Protocol.TRIPLE:
@@ -228,6 +238,7 @@ ROUTES = {
     "verify": Route({MANAGER, VIEWER}, get=200),
     "campaign_import": Route({MANAGER}, get=200, post=400),
     "import_preview": Route({MANAGER}, get=200, with_=an_upload),
+    "import_findings": Route({MANAGER}, get=200, with_=an_upload),
     "import_confirm": Route({MANAGER}, post=400, with_=an_upload),
     "import_discard": Route({MANAGER}, post=302, with_=an_upload),
     "campaign_items": Route({MANAGER, VIEWER}, get=200),
@@ -256,17 +267,20 @@ ROUTES = {
     "compute_agreement": Route({MANAGER}, post=302),
     "compute_part": Route({MANAGER}, post=302, with_=adas_part),
     "reports": Route({MANAGER, VIEWER}, get=200),
-    "report": Route({MANAGER, VIEWER}, get=200, with_=lambda cast: {"kind": "agreement"}),
+    "report": Route({MANAGER, VIEWER}, get=200, post=200, with_=lambda cast: {"kind": "agreement"}),
     "report_file": Route(
-        {MANAGER, VIEWER}, get=200, with_=lambda cast: {"kind": "statistics", "format": "md"}
+        {MANAGER, VIEWER}, get=200, post=200, with_=lambda cast: {"kind": "statistics", "format": "md"}
     ),
-    "plan": Route({MANAGER, VIEWER}, get=200),
+    # nothing is asked for: there is no such number
+    "report_items": Route({MANAGER, VIEWER}, get=400, post=400, with_=lambda cast: {"kind": "statistics"}),
+    "plan": Route({MANAGER, VIEWER}, get=200, post=200),
     "report_picture": Route(
         {MANAGER, VIEWER}, get=409, with_=lambda cast: {"kind": "artifacts", "format": "svg"}
     ),
     "submission_picture": Route(
         {MANAGER}, get=404, with_=lambda cast: {"pk": 1, "name": "reliability", "format": "svg"}
     ),
+    "differing_triples": Route({MANAGER, VIEWER}, get=200, with_=two_submissions),
     # the cast's campaign is of triples: a check of compounds is not there, whoever asks
     "check": Route({MANAGER, VIEWER}, get=404, post=404, with_=lambda cast: {"kind": "compound-check"}),
     # submissions and releases; viewers and strangers submit only where a manager opened the board
@@ -274,6 +288,11 @@ ROUTES = {
     "submissions_settings": Route({MANAGER}, post=409),
     "submissions_again": Route({MANAGER}, post=302),
     "submission": Route({MANAGER}, get=200, with_=a_submission),  # Mei's own
+    "submission_file": Route(
+        {MANAGER},
+        get=200,
+        with_=lambda cast: a_submission(cast) | {"format": "tex"},  # Mei's own
+    ),
     "submission_items": Route({MANAGER, VIEWER}, get=200, with_=lambda cast: {"format": "csv"}),
     "board_file": Route({MANAGER, VIEWER}, get=200, with_=lambda cast: {"format": "tex"}),
     "releases": Route({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}),
@@ -281,6 +300,9 @@ ROUTES = {
     "release_file": Route({MANAGER, VIEWER}, get=200, with_=a_release),
     "api_submissions": api({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}),
     "api_submission": api({MANAGER}, get=200, with_=a_submission),
+    "api_curve": api(
+        {MANAGER}, get=200, with_=lambda cast: a_submission(cast) | {"name": "precision-recall"}
+    ),
     "api_board": api({MANAGER, VIEWER}, get=200),
     "api_releases": api({MANAGER, VIEWER}, get=200),
     "api_release_archive": api({MANAGER, VIEWER}, get=200, with_=a_release),

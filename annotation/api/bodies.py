@@ -1,6 +1,6 @@
 """What programs and the seat send, as typed structures; anything else is named by its place in the body."""
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -53,8 +53,16 @@ def _label(given: str | float | bool | None) -> str:
     return "" if given is None else str(given)
 
 
+class ConditionsBody(Struct, omit_defaults=True):
+    """What stood before the expert when they answered; what is not said is taken from the request and the campaign."""
+
+    language: Literal["en", "zh-hans"] | None = None
+    reference: Literal["hidden", "on_demand", "shown"] | None = None
+    highlight: Literal["source", "translation"] | None = None
+
+
 class SheetBody(Struct):
-    """The answers to one screen."""
+    """The answers to one screen. `guideline` is the id of the version they were given under."""
 
     client_key: UUID
     answers: Annotated[list[AnswerBody], Meta(min_length=1, max_length=100)]
@@ -64,6 +72,8 @@ class SheetBody(Struct):
     session: Annotated[str, Meta(max_length=36, pattern=r"^[^\x00]*$")] | None = None
     session_position: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     reference_seen: bool | None = None
+    guideline: Id | None = None
+    conditions: ConditionsBody | None = None
     after: Count | None = None
     count: Annotated[int, Meta(ge=0, le=200)] = 1
 
@@ -81,6 +91,8 @@ class SheetBody(Struct):
                 session_position=self.session_position,
             ),
             reference_seen=self.reference_seen,
+            guideline=self.guideline,
+            conditions=msgspec.to_builtins(self.conditions) if self.conditions else {},
         )
 
 
@@ -126,4 +138,7 @@ def _inlined(schema: Any, components: dict[str, Any]) -> Any:
         rest = {name: part for name, part in schema.items() if name != "anyOf"}
         one = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
         return _inlined(rest | one | {"nullable": True}, components)
-    return {name: _inlined(part, components) for name, part in schema.items()}
+    # Nor has it a list of nothing.
+    return {
+        name: _inlined(part, components) for name, part in schema.items() if (name, part) != ("required", [])
+    }

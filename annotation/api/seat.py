@@ -22,13 +22,18 @@ from annotation.api.permissions import refuse_other_user
 from annotation.models import Annotation
 from annotation.services.answers import Judged, save_answers
 from annotation.services.screens import next_screens, progress, recent_screens
+from annotation.services.seat import guideline_shown
 
 
 class NextSerializer(serializers.Serializer[Any]):
-    """Screens in the order they come up; progress is counted only where it was asked for."""
+    """Screens in the order they come up; progress is counted only where it was asked for.
+
+    `guideline` is the version to judge them by: send it back with an answer that may arrive later.
+    """
 
     units = serializers.ListField(child=serializers.DictField())
     progress = serializers.DictField(allow_null=True)
+    guideline = serializers.IntegerField(required=False, allow_null=True)
 
 
 class SavedSerializer(serializers.Serializer[Any]):
@@ -46,10 +51,12 @@ def next_units(request: Request, slug: str) -> Response:
     """The screens to judge next."""
     user, campaign = expert_in(request, slug)
     count, after = whole_number(request, "count", 1), whole_number(request, "after", None)
+    guideline = guideline_shown(campaign)
     return Response(
         {
             "units": next_screens(campaign, expert_id=user.pk, count=count or 0, after=after),
             "progress": progress(campaign, expert_id=user.pk),
+            "guideline": guideline and guideline.pk,
         }
     )
 

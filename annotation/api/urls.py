@@ -8,10 +8,12 @@ Urls = list[URLPattern | URLResolver]
 
 # campaigns/<slug>/
 seat_urls: Urls = [
+    path(
+        "units/<int:unit>/answers/", seat.answers, name="api_answers"
+    ),  # first, since it is called all the time
     path("next/", seat.next_units, name="api_next"),
     path("recent/", seat.recent, name="api_recent"),
     path("screens/<int:position>/", seat.screen, name="api_screen"),
-    path("units/<int:unit>/answers/", seat.answers, name="api_answers"),
     path("screens/<int:position>/words/", beside.words, name="api_words"),
     path("units/<int:unit>/later/", beside.later, name="api_later"),
     path("units/<int:unit>/later/back/", beside.later_back, name="api_later_back"),
@@ -19,11 +21,11 @@ seat_urls: Urls = [
     path("time/", hours.add_time, name="api_time"),
 ]
 campaign_urls: Urls = [
+    *seat_urls,
     path("", campaigns.campaign, name="api_campaign"),
     path("items/", campaigns.items, name="api_items"),
     path("labels/", campaigns.labels, name="api_labels"),
     path("annotations/", campaigns.annotations, name="api_annotations"),
-    *seat_urls,
 ]
 
 urlpatterns: Urls = [

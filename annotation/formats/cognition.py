@@ -12,7 +12,8 @@ from pathlib import Path
 
 from annotation.formats.cells import excerpt, is_blank
 from annotation.formats.columns import Record, given_text, match_columns, records
-from annotation.formats.compounds import TYPES, CompoundRow, stands_in
+from annotation.formats.compound_units import CompoundRow, contradictions
+from annotation.formats.compounds import TYPES, stands_in
 from annotation.formats.decoding import detect_encoding, text_lines
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.keys import id_key, unit_key
@@ -98,6 +99,7 @@ def read_cognition(
     ):
         if output is not None:
             reader.read(line, text, place, output)
+    findings.warnings.extend(contradictions(reader.rows))
     return CognitionFiles(
         stem=sources.stem,
         n_lines=len(outputs),

@@ -10,43 +10,27 @@ from annotation.formats.columns import (
     match_item_columns,
     yes_or_no,
 )
+from annotation.formats.compound_units import (
+    CompoundRow,
+    contexts_by_unit,
+    contradictions,
+    not_five,
+    repeated_numbers,
+    shared_values,
+)
 from annotation.formats.errors import RowIssue
 from annotation.formats.keys import ItemKey, compound_key, id_key, repeated_id_message, unit_key
 from annotation.formats.reading import Reading
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.compound import COMPOUND, locate
-from annotation.protocol.sentences import say, say_count
+from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
 
 TYPES = ("NP", "VP", "PP")
 MAX_CONTEXT_NO = 9_999
 
 # What belongs to the context, so that it is the same for every system under one id.
-_SHARED = ("compound", "source", "context_no", "type", "pattern", "reference")
-
-
-@dataclass(frozen=True, slots=True)
-class CompoundRow:
-    """One translation to judge. Texts are as given, outer spaces included; what a file leaves out is None.
-
-    `item_id` is None where the file has no such column: then `key` is derived. `unit_key` is shared by all
-    contexts of the compound. An empty `translation` is a system's empty output.
-    """
-
-    line: int
-    key: ItemKey
-    unit_key: str
-    item_id: str | None
-    compound: str
-    type: str | None
-    pattern: str | None
-    context_no: int | None
-    source: str
-    translation: str
-    reference: str | None
-    system: str | None
-    run: str | None
-    source_differs: bool = False  # what was judged is not the line the reference translates: not in BLEU
+_SHARED = ("compound", "source", "context_no", "type", "pattern", "reference", "source_differs")
 
 
 def read_compounds(
@@ -87,7 +71,7 @@ class _Compounds(Reading[CompoundRow]):
         cells = record.cells
         context_no = context_number(record, problems)
         type_, pattern = self._type_and_pattern(record, problems)
-        differs = yes_or_no(record, "source_differs", problems)
+        differs = _source_differs(record, problems)
         if problems:
             return None
         system = given_text(record, "system") or self.system
@@ -172,6 +156,9 @@ class _Compounds(Reading[CompoundRow]):
 
     def finish(self) -> None:
         self._check_references()
+        self.warnings.extend(contradictions(self.rows))
+        self.rows, differing = shared_values(self.rows)
+        self.warnings.extend(differing)
         self._check_contexts()
         if self.types_from_pattern and not self.patterns:
             given = {name: "type" if read == "pattern" else read for name, read in self.matched.given.items()}
@@ -196,34 +183,11 @@ class _Compounds(Reading[CompoundRow]):
         )
 
     def _check_contexts(self) -> None:
-        """A compound has five contexts, each with its own number, however many systems translated them."""
-        units: dict[str, dict[str, CompoundRow]] = {}
-        for row in self.rows:
-            units.setdefault(row.unit_key, {}).setdefault(row.key.folded, row)
-        for contexts in units.values():
-            self._check_unit(list(contexts.values()))
-
-    def _check_unit(self, contexts: list[CompoundRow]) -> None:
-        first = contexts[0]
-        name = excerpt(first.compound)
-        if len(contexts) != COMPOUND.contexts_per_unit and first.unit_key not in self.with_errors:
-            message = say_count(
-                "The compound “{name}” has {n} context in this file instead of five.",
-                "The compound “{name}” has {n} contexts in this file instead of five.",
-                n=len(contexts),
-                name=name,
-            )
-            self.warnings.append(RowIssue(first.line, "compound", message))
-        lines: dict[int, int] = {}
-        for row in contexts:
-            if row.context_no is not None and lines.setdefault(row.context_no, row.line) != row.line:
-                message = say(
-                    "Context {context_no} of “{name}” stands on line {line} already.",
-                    context_no=row.context_no,
-                    name=name,
-                    line=lines[row.context_no],
-                )
-                self.warnings.append(RowIssue(row.line, "context_no", message))
+        """A compound has five contexts, each with its own number."""
+        for unit, contexts in contexts_by_unit(self.rows).items():
+            found = None if unit in self.with_errors else not_five(contexts)
+            self.warnings.extend([found] if found else [])
+            self.warnings.extend(repeated_numbers(contexts))
 
 
 def context_number(record: Record, problems: list[RowIssue]) -> int | None:
@@ -236,6 +200,13 @@ def context_number(record: Record, problems: list[RowIssue]) -> int | None:
         message = say("“{text}” is not a context number; write 1, 2, 3, …", text=excerpt(text))
         problems.append(RowIssue(record.line, "context_no", message))
     return number
+
+
+def _source_differs(record: Record, problems: list[RowIssue]) -> bool | None:
+    """None where the file does not say it."""
+    if given_text(record, "source_differs") is None:
+        return None
+    return yes_or_no(record, "source_differs", problems)
 
 
 def _output_of(system: str | None, run: str | None) -> tuple[str, str]:

@@ -47,7 +47,7 @@ def _records(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any] | RowIs
         if is_blank(line):
             continue
         try:
-            yield number, _parse(line)
+            yield number, _parse(line.rstrip("\r\n"))
         except _LineError as error:
             yield number, RowIssue(number, None, error.args[0])
 
@@ -62,9 +62,11 @@ def _parse(line: str) -> dict[str, Any]:
             parse_constant=_refuse_constant,
         )
     except json.JSONDecodeError as error:
-        reason = f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}"
         raise _LineError(
-            say("The line is not a JSON object: {reason}. Write one object a line.", reason=reason)
+            say(
+                "The line is not a JSON object: {reason}. Write one object a line.",
+                reason=_reason(error.msg, error.pos + 1),
+            )
         ) from None
     except RecursionError:
         raise _LineError(say("The line holds lists or objects nested too deeply.")) from None
@@ -73,6 +75,27 @@ def _parse(line: str) -> dict[str, Any]:
             say("The line is valid JSON but no object. Write one object a line: {{“name”: value, …}}.")
         )
     return found
+
+
+def _reason(said: str, place: int) -> str:
+    """What Python's reader said, in words for people; `place` counts the line's characters from 1."""
+    known = {
+        "Invalid control character": say(
+            "at character {place} a text holds a tab or another control character, which is written as an escape",
+            place=place,
+        ),
+        "Invalid \\": say("at character {place} stands an escape that JSON does not have", place=place),
+        "Unterminated string": say("the text that begins at character {place} has no end", place=place),
+        "Expecting value": say("at character {place} a value is missing", place=place),
+        "Expecting property name": say(
+            "at character {place} a name in double quotes is missing", place=place
+        ),
+        "Expecting ':'": say("at character {place} a colon is missing", place=place),
+        "Expecting ','": say("at character {place} a comma is missing", place=place),
+        "Extra data": say("at character {place} something follows the object", place=place),
+    }
+    found = next((sentence for beginning, sentence in known.items() if said.startswith(beginning)), None)
+    return found or say("at character {place} it cannot be read ({said})", place=place, said=said)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -30,8 +30,11 @@ from annotation.protocol.triple import TRIPLE, ZERO_DETAILS
 
 _OWN = (
     "annotator", "label", "cannot_judge", "problem", "detail", "reasons", "atoms", "note", "unsure", "seconds",
-    "revision", "slot", "system", "run",
+    "revision", "slot", "round", "system", "run",
 )  # fmt: skip
+# What an export writes in the column round; anything else in a column of that name says nothing.
+ROUNDS = ("dry_run", "main", "resolution", "rejudgement", "spot_check", "repeat")
+MAIN = "main"
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+")
 MAX_REVISION = 9_999
 MAX_SLOT = 99
@@ -83,8 +86,10 @@ def read_judgements(
     annotator: str | None = None,
     column: str | None = None,
     by_position: bool = False,
+    round: str = MAIN,  # noqa: A002
 ) -> FileRows[JudgementRow]:
-    """The judgements of a table.
+    """The judgements of a table that belong to a `round` of that kind; rows that name another one are skipped with a
+    warning, unless the file goes `by_position`.
 
     `annotator` holds for rows that do not name theirs. `column` names the column that holds the labels, for
     files with one column per expert: there a row without a label is one the expert did not judge, and is
@@ -101,24 +106,36 @@ def read_judgements(
     )
     check_key_columns(matched, KEY_TEXTS[protocol], by_position=by_position)
     skipping = None if by_position else column
-    return _Judgements(matched=matched, protocol=protocol, annotator=annotator, skipping=skipping).read(table)
+    return _Judgements(
+        matched=matched,
+        protocol=protocol,
+        annotator=annotator,
+        skipping=skipping,
+        other_rounds=frozenset() if by_position else frozenset(ROUNDS) - {round},
+    ).read(table)
 
 
 @dataclass(kw_only=True)
 class _Judgements(Reading[JudgementRow]):
     """What later rows are compared with. `annotator` is that of rows that do not name theirs, `skipping` the column
-    of labels where a row without one is skipped.
+    of labels where a row without one is skipped, `other_rounds` those whose rows are skipped.
     """
 
     protocol: str
     annotator: str | None
     skipping: str | None
+    other_rounds: frozenset[str]
     n_skipped: int = 0
+    n_of_round: dict[str, int] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     occurrences: dict[tuple[str, _Whose], int] = field(default_factory=dict)
     first_lines: dict[tuple[str, _Whose], int] = field(default_factory=dict)
 
     def row(self, record: Record, problems: list[RowIssue]) -> JudgementRow | None:
+        of_round = fold_name(record.cells.get("round", ""))
+        if of_round in self.other_rounds:
+            self.n_of_round[of_round] = self.n_of_round.get(of_round, 0) + 1
+            return None
         if self.skipping is not None and is_blank(record.cells.get("label")):
             self.n_skipped += 1
             return None
@@ -157,6 +174,14 @@ class _Judgements(Reading[JudgementRow]):
         )
 
     def finish(self) -> None:
+        for name, n in self.n_of_round.items():
+            message = say_count(
+                "{n} row belongs to a round “{name}”; it was skipped. Import each round's rows by themselves.",
+                "{n} rows belong to a round “{name}”; they were skipped. Import each round's rows by themselves.",
+                n=n,
+                name=name,
+            )
+            self.warnings.append(RowIssue(None, "round", message))
         if self.n_skipped:
             message = say_count(
                 "{n} row has no label in the column “{column}”; it was skipped.",

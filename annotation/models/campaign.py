@@ -39,6 +39,8 @@ class Campaign(models.Model):
     reasons = models.CharField(
         _("why a compound is wrong"), max_length=10, choices=Reasons, default=Reasons.OPTIONAL
     )
+    # What is marked in translations: the forms of each atom by which the automatic check looks. Empty: nothing.
+    highlighted_forms = models.JSONField(default=dict)
     order = models.CharField(_("order of triples"), max_length=10, choices=Order, default=Order.SHUFFLED)
     rule = models.CharField(max_length=40, blank=True)  # the label rule of the last finalize
     label_version = models.PositiveIntegerField(default=0)  # raised whenever a final label changed

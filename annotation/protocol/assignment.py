@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
 
@@ -44,8 +45,24 @@ class PlanPair:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """The units drawn at random, in campaign order, and how many there were to draw from."""
+
+    unit_keys: tuple[str, ...]
+    of: int
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._drawn
+
+    @cached_property
+    def _drawn(self) -> frozenset[str]:
+        return frozenset(self.unit_keys)
+
+
+@dataclass(frozen=True)
 class Plan:
-    """A design worked out. `loads` are items per expert; `pairs` lists only experts who meet in a part.
+    """A design worked out. `loads` are items per expert; `pairs` lists only experts who meet in a part. `sample` says
+    that the units are what is still to be given out of a random sample.
 
     `hash` is the SHA-256 of the canonical JSON (sorted keys, no spaces, UTF-8) of design (name, parts, K),
     seed, unit keys in campaign order and experts as named: equal hashes are equal plans.
@@ -58,6 +75,7 @@ class Plan:
     loads: Mapping[str, int]
     pairs: tuple[PlanPair, ...]
     hash: str
+    sample: Sample | None = None
 
     def as_json(self) -> dict[str, object]:
         """What `assign_parts --json` prints."""
@@ -76,7 +94,33 @@ class Plan:
             "loads": dict(self.loads),
             "pairs": [{"a": pair.a, "b": pair.b, "n_items": pair.n_items} for pair in self.pairs],
             "hash": self.hash,
+            **self.sample_json(),
         }
+
+    def sample_json(self) -> dict[str, object]:
+        """`{sample: {n, of, units}}` where there is one: it is kept with the design, for estimates."""
+        if self.sample is None:
+            return {}
+        keys = list(self.sample.unit_keys)
+        return {"sample": {"n": len(keys), "of": self.sample.of, "units": keys}}
+
+
+def draw_sample(keys: Sequence[str], n: int, *, seed: int) -> Sample:
+    """`n` of the units by the seed, each set of `n` as likely as any other; in the order given.
+
+    A larger sample by the same seed holds the smaller one. A ProtocolError says what would work where `n` is below 1
+    or above the number of units, or a key stands twice.
+
+    >>> draw_sample(["u1", "u2", "u3", "u4"], 2, seed=1).unit_keys
+    ('u2', 'u4')
+    """
+    if not 1 <= n <= len(keys):
+        raise ProtocolError(
+            say("A sample of {n} cannot be drawn from {of} units: ask for 1 to {of}.", n=n, of=len(keys))
+        )
+    _check_units([PlanUnit(key, 1) for key in keys])
+    drawn = sorted(range(len(keys)), key=lambda i: _chance("sample", seed, keys[i]))[:n]
+    return Sample(tuple(keys[i] for i in sorted(drawn)), len(keys))
 
 
 def plan(
@@ -87,6 +131,7 @@ def plan(
     k: int,
     seed: int,
     parts: int | None = None,
+    sample: Sample | None = None,
 ) -> Plan:
     """Deal units into parts and give each part to `k` experts.
 
@@ -97,9 +142,10 @@ def plan(
     - `single`: K = 1; part *p* is judged by expert *p* (mod E), with at least E parts, E by default.
 
     Parts differ by at most one unit (with fewer units than parts some are empty), and hold whole units. Which
-    unit goes where depends on `seed` and the units' keys. A ProtocolError says what would work instead where
-    the design is unknown, parts, `k` and experts do not fit together, a unit key stands twice, or one person
-    is named twice, even in two spellings: names are compared NFKC and without case.
+    unit goes where depends on `seed` and the units' keys. With a `sample` only its units are dealt. A
+    ProtocolError says what would work instead where the design is unknown, parts, `k` and experts do not fit
+    together, a unit key stands twice, or one person is named twice, even in two spellings: names are compared
+    NFKC and without case.
 
     >>> units = [PlanUnit(f"t{i}", 1) for i in range(10)]
     >>> worked_out = plan("cyclic", experts=["a", "b", "c", "d"], units=units, k=2, seed=1)
@@ -112,6 +158,8 @@ def plan(
     _check_experts(experts)
     _check_units(units)
     slots = _DESIGNS[design](len(experts), k, parts)
+    if sample is not None:
+        units = [unit for unit in units if unit.key in sample]
     planned = _parts(_dealt(units, len(slots), seed), slots, experts)
     return Plan(
         design=design,
@@ -121,6 +169,7 @@ def plan(
         loads=_loads(planned, experts),
         pairs=_pairs(planned, experts),
         hash=_hash(design, experts=experts, units=units, k=k, seed=seed, n_parts=len(slots)),
+        sample=sample,
     )
 
 

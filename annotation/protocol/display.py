@@ -17,6 +17,16 @@ _BPE_JOINT = re.compile(rf"@@[{_SPACE}]+|@@\Z")
 # Only whole runs are tried: a cell of a hundred thousand blanks must not take a minute.
 _SPACE_AT_CHINESE = re.compile(rf"(?<=[{_CHINESE}])[{_SPACE}]+|(?<![{_SPACE}])[{_SPACE}]+(?=[{_CHINESE}])")
 
+# What takes no room or passes for another blank, from one code point to another: boxed where a text is looked at
+# exactly. Controls but for the line break, every blank but the common one, format characters, fillers, and whatever
+# else Unicode lets a font leave out.
+HIDDEN = (
+    (0x00, 0x09), (0x0B, 0x1F), (0x7F, 0xA0), (0xAD, 0xAD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160),
+    (0x1680, 0x1680), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2000, 0x200F), (0x2028, 0x202F), (0x205F, 0x206F),
+    (0x2800, 0x2800), (0x3000, 0x3000), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+
 # The people of a triple; the released data hold PeopleY too. Beside a name Chinese may stand, Latin not.
 ROLES = ("PersonX", "PersonY", "PersonZ", "PeopleX", "PeopleY")
 _ROLE = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(ROLES)})(?![A-Za-z0-9_])")

@@ -139,44 +139,86 @@ def _check_rows(sheet: Sheet) -> None:
 
 
 def checked(answer: Answer, *, place: Place) -> Answer:
-    """The answer with its label as a label code; a ProtocolError for what is no answer of this campaign.
+    """The answer in codes; a ProtocolError for what is no answer of this campaign.
 
     A triple may carry a problem beside its label; everywhere an answer is a label or a cause, one of the two.
     """
     protocol = get_protocol(place.protocol)
     if bool(answer.label) == bool(answer.cannot_judge):
         raise ProtocolError(_("An answer is a label or “cannot judge” with its cause: one of the two."))
-    _refuse_unknown({answer.cannot_judge, answer.problem}, protocol.cannot_judge_causes)
-    _refuse_unknown({answer.detail}, ZERO_DETAILS)
-    _refuse_unknown(set(answer.reasons), WRONG_REASONS)
+    answer = _in_codes(answer, protocol.cannot_judge_causes)
     _check_note(answer.note)
-    if not answer.label:
-        return answer
-    label = protocol.parse_label(answer.label)
+    label = protocol.parse_label(answer.label) if answer.label else ""
     lowest = label == protocol.labels[0]
+    if place.protocol == Campaign.Protocol.COMPOUND:
+        _check_why(answer, place, wrong=lowest)
+        return replace(answer, label=label, detail="")
+    _check_why(answer, place, wrong=False)
     detail = answer.detail or (_detail_of(answer.label) if place.zero_detail else "")
-    if place.protocol == Campaign.Protocol.TRIPLE:
-        if lowest and place.zero_detail and not detail:
-            raise ProtocolError(_("Say which it is: rarely, never, ambiguous or invalid."))
-        return replace(answer, label=label, detail=detail if lowest else "")
-    if lowest and place.reasons == Campaign.Reasons.REQUIRED and not answer.reasons:
-        raise ProtocolError(_("Say why the compound is wrong: this campaign asks for at least one reason."))
-    return replace(answer, label=label)
+    if lowest and place.zero_detail and not detail:
+        raise ProtocolError(_("Say which it is: rarely, never, ambiguous or invalid."))
+    return replace(answer, label=label, detail=detail if lowest else "")
 
 
-def _refuse_unknown(codes: set[str], choices: Sequence[Choice]) -> None:
-    known = {choice.code for choice in choices}
-    for code in codes - known - {""}:
+def _check_why(answer: Answer, place: Place, *, wrong: bool) -> None:
+    """Reasons and atoms say why a compound's translation is wrong: they stand beside no other answer."""
+    if answer.problem and place.protocol == Campaign.Protocol.COMPOUND:
         raise ProtocolError(
-            _("“%(code)s” is not one of the choices, which are %(choices)s.")
-            % {"code": code, "choices": ", ".join(sorted(known))}
+            _("A problem is reported beside the score of a triple; a compound has “cannot judge”.")
+        )
+    if not wrong and (answer.reasons or answer.atoms):
+        raise ProtocolError(
+            _("Reasons and atoms say why a compound is wrong: they stand beside no other answer.")
+        )
+    if wrong and place.reasons == Campaign.Reasons.REQUIRED and not answer.reasons:
+        raise ProtocolError(_("Say why the compound is wrong: this campaign asks for at least one reason."))
+    n_atoms = place.atoms
+    if n_atoms is not None and any(atom >= n_atoms for atom in answer.atoms):
+        raise ProtocolError(
+            _("An atom is named by its place in the compound, counted from 0; this compound has %(n)d.")
+            % {"n": n_atoms}
         )
 
 
+def _in_codes(answer: Answer, causes: Sequence[Choice]) -> Answer:
+    return replace(
+        answer,
+        cannot_judge=_code_of(answer.cannot_judge, causes),
+        problem=_code_of(answer.problem, causes),
+        detail=_code_of(answer.detail, ZERO_DETAILS),
+        reasons=tuple(_code_of(reason, WRONG_REASONS) for reason in answer.reasons),
+    )
+
+
+def _code_of(given: str, choices: Sequence[Choice]) -> str:
+    """The code of a choice that was named by it, or by its words in either language."""
+    code = _find(given, choices)
+    if code is None:
+        known = ", ".join(sorted(choice.code for choice in choices))
+        raise ProtocolError(
+            _("“%(code)s” is not one of the choices, which are %(choices)s.")
+            % {"code": given, "choices": known}
+        )
+    return code
+
+
+def _find(given: str, choices: Sequence[Choice]) -> str | None:
+    if not given or any(given == choice.code for choice in choices):
+        return given
+    folded = fold_label(given)
+    for choice in choices:
+        if folded in {fold_label(name) for name in (choice.code, choice.words.en, choice.words.zh)}:
+            return choice.code
+    return None
+
+
+# Other names of three details that files and programs may give as well.
+_DETAILS = {"很少成立": "rarely", "从不成立": "never", "不成立": "invalid"}
+
+
 def _detail_of(label: str) -> str:
-    """A third answer that was named by its detail: never, ambiguous …"""
-    folded = fold_label(label)
-    return folded if folded in {choice.code for choice in ZERO_DETAILS} else ""
+    """A third answer that was named by its detail: never, 从不, ambiguous …"""
+    return _DETAILS.get(fold_label(label)) or _find(label, ZERO_DETAILS) or ""
 
 
 def _check_note(note: str) -> None:

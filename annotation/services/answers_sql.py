@@ -13,7 +13,7 @@ slower. On PostgreSQL both are prepared once per connection, because planning th
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakSet
 
@@ -28,7 +28,11 @@ LARGEST_ID = 2**63 - 1
 
 @dataclass(frozen=True)
 class Place:
-    """Where the rows of a sheet stand: whose campaign and round, and who may write there."""
+    """Where the rows of a sheet stand: whose campaign and round, and who may write there.
+
+    `guideline` is the version in force; `atoms` is how many the sheet's compound has, None where only the
+    statement that writes will look.
+    """
 
     password: str
     is_active: bool
@@ -39,6 +43,7 @@ class Place:
     zero_detail: bool
     round: int
     guideline: int
+    atoms: int | None = None
 
 
 class NotFound(Exception):
@@ -48,7 +53,8 @@ class NotFound(Exception):
 READ = """
 SELECT u.password, u.is_active, c.id, c.protocol, c.reference, c.reasons, c.zero_detail, a.round_id,
        r.guideline_id, a.unit_id,
-       (SELECT s.unit_id FROM annotation_assignment s WHERE s.id = {screen} AND s.expert_id = {expert})
+       (SELECT s.unit_id FROM annotation_assignment s WHERE s.id = {screen} AND s.expert_id = {expert}),
+       (SELECT w.atoms FROM annotation_unit w WHERE w.id = a.unit_id)
 FROM annotation_user u
 JOIN annotation_membership m ON m.user_id = u.id AND m.role = 'expert'
 JOIN annotation_campaign c ON c.id = m.campaign_id AND c.slug = {slug}
@@ -79,7 +85,8 @@ def read(sheet: Sheet, *, slug: str, expert: int) -> Place:
         raise NotFound
     place = Place(*rows[0][:9])
     _remember(place, slug=slug, expert=expert)
-    return place
+    atoms = rows[0][11]
+    return replace(place, atoms=len(json.loads(atoms) if isinstance(atoms, str) else atoms))
 
 
 _places: dict[tuple[str, int], Place] = {}  # as this process last read them
@@ -152,8 +159,15 @@ ANNOTATION = """
  seconds, visible_seconds, active_seconds, session, session_position, reference_seen, conditions, guideline_id,
  source, created_at)
 """
+# The version the answers say they were given under, if it is one of this campaign's up to the one in force; else that.
+GIVEN_UNDER = """
+coalesce((
+    SELECT g.id FROM annotation_guideline g JOIN annotation_guideline f ON f.id = {in_force}
+    WHERE g.id = {given} AND g.campaign_id = f.campaign_id AND g.version <= f.version
+), {in_force})
+"""
 # Parameters: $1 expert, $2 screen, $3 round, $4 now, $5 client key, $6 digest; $7 … $16 one array for each field of
-# the answers; $17 … $25 what is the same for all of them; $26 after, $27 count.
+# the answers; $17 … $25 what is the same for all of them; $26 after, $27 count; $28 … $35 what is taken for true.
 SAME_PLACE = """
 a.round_id = $3 AND EXISTS (
     SELECT 1 FROM annotation_user u
@@ -161,8 +175,13 @@ a.round_id = $3 AND EXISTS (
     JOIN annotation_campaign c ON c.id = m.campaign_id
     JOIN annotation_round r ON r.campaign_id = c.id
     WHERE u.id = $1 AND u.is_active AND u.password = $28 AND c.id = $29 AND c.slug = $30 AND c.protocol = $31
-      AND c.reference = $32 AND c.reasons = $33 AND c.zero_detail = $34 AND r.id = $3 AND r.guideline_id = $24
+      AND c.reference = $32 AND c.reasons = $33 AND c.zero_detail = $34 AND r.id = $3 AND r.guideline_id = $35
 )
+"""
+# The atoms an answer names are some of the compound's. Most name none, and then nothing is looked up.
+ATOMS_THERE = """
+(g.atoms = '[]' OR (SELECT max(e::numeric) FROM jsonb_array_elements_text(g.atoms::jsonb) e)
+    < (SELECT jsonb_array_length(w.atoms) FROM annotation_unit w WHERE w.id = a.unit_id))
 """
 ONE_STATEMENT = f"""
 WITH given AS (
@@ -172,6 +191,7 @@ WITH given AS (
 held AS (
     SELECT a.id FROM annotation_assignment a JOIN given g ON g.id = a.id AND g.revision = a.revision
     WHERE a.id = ANY ($7) AND {CHANGE_WHERE.format(expert="$1", screen="$2")} AND {SAME_PLACE}
+      AND {ATOMS_THERE}
       AND NOT EXISTS (SELECT 1 FROM annotation_annotation n WHERE n.assignment_id = a.id AND n.client_key = $5)
     FOR UPDATE OF a
 ),
@@ -187,7 +207,8 @@ changed AS (
 added AS (
     INSERT INTO annotation_annotation {ANNOTATION}
     SELECT c.id, c.revision, $5, $6, g.label, g.cannot_judge, g.problem, g.detail, g.reasons::jsonb,
-           g.atoms::jsonb, g.note, g.unsure, $17, $18, $19, $20, $21, $22, $23, $24, $25, $4
+           g.atoms::jsonb, g.note, g.unsure, $17, $18, $19, $20, $21, $22, $23,
+           CASE WHEN $24 = $35 THEN $24 ELSE {GIVEN_UNDER.format(given="$24", in_force="$35")} END, $25, $4
     FROM changed c JOIN given g ON g.id = c.id
     RETURNING assignment_id
 ),
@@ -202,7 +223,7 @@ PREPARED = {
     "assay_judge": (
         "bigint, bigint, bigint, timestamptz, uuid, text, bigint[], int[], text[], text[], text[], text[], text[], "
         "text[], text[], boolean[], float8, float8, float8, text, int, boolean, jsonb, bigint, text, bigint, int, "
-        "text, bigint, text, text, text, text, boolean",
+        "text, bigint, text, text, text, text, boolean, bigint",
         ONE_STATEMENT,
     ),
 }
@@ -256,8 +277,9 @@ def _in_one_statement(
     fields = zip(*(_given(answer) for answer in sheet.answers), strict=True)
     parameters = [
         expert, sheet.screen, place.round, timezone.now(), str(sheet.client_key), sheet.digest,
-        *(list(values) for values in fields), *_about(sheet, place, source), after, count,
+        *(list(values) for values in fields), *_about(sheet), sheet.guideline or place.guideline, source, after, count,
         place.password, place.campaign, slug, place.protocol, place.reference, place.reasons, place.zero_detail,
+        place.guideline,
     ]  # fmt: skip
     with connection.cursor() as cursor:
         _execute_prepared(cursor, "assay_judge", parameters)
@@ -278,11 +300,11 @@ def _listed(values: Sequence[object]) -> str:
     return json.dumps(values) if values else "[]"
 
 
-def _about(sheet: Sheet, place: Place, source: str) -> list[Any]:
+def _about(sheet: Sheet) -> list[Any]:
     timing = sheet.timing
     return [
         timing.seconds, timing.visible_seconds, timing.active_seconds, timing.session, timing.session_position,
-        sheet.reference_seen, json.dumps(sheet.conditions), place.guideline, source,
+        sheet.reference_seen, json.dumps(sheet.conditions),
     ]  # fmt: skip
 
 
@@ -291,12 +313,16 @@ UPDATE annotation_assignment AS a
 SET revision = revision + 1, label = %s, cannot_judge = %s, answered_at = %s, postponed_at = NULL
 WHERE a.id = %s AND a.revision = %s AND {CHANGE_WHERE.format(expert="%s", screen="%s")}
 """
-ADD = f"INSERT INTO annotation_annotation {ANNOTATION} VALUES ({', '.join(['%s'] * 22)})"
+ADD = f"""
+INSERT INTO annotation_annotation {ANNOTATION}
+VALUES ({"%s, " * 19}{GIVEN_UNDER.format(given="%s", in_force="%s")}, %s, %s)
+"""
 
 
 def _write(sheet: Sheet, place: Place, *, expert: int, source: str) -> None:
     now = connection.ops.adapt_datetimefield_value(timezone.now())
-    about = _about(sheet, place, source)
+    in_force = place.guideline
+    about = [*_about(sheet), in_force, sheet.guideline or in_force, in_force, source, now]
     with transaction.atomic(), connection.cursor() as cursor:
         for answer in sheet.answers:
             given = [answer.label, answer.cannot_judge, now, answer.assignment, answer.revision]
@@ -308,7 +334,7 @@ def _write(sheet: Sheet, place: Place, *, expert: int, source: str) -> None:
             [
                 [
                     answer.assignment, answer.revision + 1, sheet.client_key.hex, sheet.digest, *_given(answer)[2:],
-                    *about, now,
+                    *about,
                 ]
                 for answer in sheet.answers
             ],

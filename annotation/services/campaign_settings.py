@@ -14,11 +14,11 @@ from annotation.services.people import audit
 
 # Which settings a campaign of a protocol has. What is not here stays as the campaign was opened.
 FIELDS = {
-    Campaign.Protocol.COMPOUND.value: ("title", "reference", "reasons"),
+    Campaign.Protocol.COMPOUND.value: ("title", "reference", "highlighted_forms", "reasons"),
     Campaign.Protocol.TRIPLE.value: ("title", "zero_detail", "order"),
 }
 UNTIL_ASSIGNED = ("order",)
-UNTIL_JUDGED = ("reference", "zero_detail")
+UNTIL_JUDGED = ("reference", "highlighted_forms", "zero_detail")
 
 ASSIGNED = gettext_lazy(
     "Parts are given out, and with them every expert's order was drawn: this can no longer be changed."
@@ -61,5 +61,10 @@ def change_settings(campaign: Campaign, changes: Mapping[str, Any], *, by: User)
         if changed:
             new = {name: value for name, (_old, value) in changed.items()}
             Campaign.objects.filter(pk=stored.pk).update(**new)
-            audit(stored, by, "settings changed", changed)
+            audit(stored, by, "settings changed", {name: _in_short(pair) for name, pair in changed.items()})
     return changed
+
+
+def _in_short(pair: list[Any]) -> list[Any]:
+    """Of a whole lexicon, how many atoms it has."""
+    return [{"atoms": len(value)} if isinstance(value, dict) else value for value in pair]

@@ -10,6 +10,7 @@ from annotation.formats.cognition import CognitionFiles
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows
 from annotation.models import Campaign, User
+from annotation.services.import_compare import DESCRIPTIVE
 from annotation.services.import_store import Progress
 from annotation.services.imports import Report, store
 from annotation.services.item_files import sha256_of
@@ -111,7 +112,7 @@ def _judgement_rows(
     files: CognitionFiles, annotator: str, conflicts: Sequence[Mapping[str, Any]]
 ) -> FileRows[JudgementRow]:
     """The verdicts, without those of rows that were left out because their texts differ."""
-    left_out = {conflict["line"] for conflict in conflicts if conflict["field"] != "reference"}
+    left_out = {conflict["line"] for conflict in conflicts if conflict["field"] not in DESCRIPTIVE}
     judged = tuple(
         JudgementRow(
             line=row.line,

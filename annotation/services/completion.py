@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Assignment, Item, PartUnit, Round
+from annotation.protocol.assignment import Sample
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_name
 from annotation.services.errors import Refused
@@ -48,12 +49,20 @@ def incomplete_items(round_: Round) -> QuerySet[Item]:
     )
 
 
-def plan_completion(round_: Round, names: Sequence[str], loads: Mapping[str, int]) -> Completion:
+def plan_completion(
+    round_: Round, names: Sequence[str], loads: Mapping[str, int], *, sample: Sample | None = None
+) -> Completion:
     """Every missing place to the person with the least work who has not judged the item; units stay together.
 
-    `loads` is what the plan of parts gives to each. Raises Refused where too few people are named.
+    `loads` is what the plan of parts gives to each. Of a sample only its units are completed. Raises Refused where too
+    few people are named.
     """
-    items = list(incomplete_items(round_).order_by("unit__position", "position").values_list("pk", "unit"))
+    lacking = incomplete_items(round_).order_by("unit__position", "position")
+    items = [
+        (item, unit)
+        for item, unit, key in lacking.values_list("pk", "unit", "unit__key")
+        if sample is None or key in sample
+    ]
     if not items:
         return Completion()
     judges, taken = _judges(round_, [item for item, _unit in items])

@@ -1,25 +1,31 @@
 """What a file would change: its rows beside what the campaign holds. Nothing is written here.
 
+A text that differs from the stored one is a conflict; one that is given where none is stored is filled in.
+
 Cost: two queries over the campaign's contexts and outputs, or one over its triples, whatever the file.
 """
 
 import dataclasses
 import hashlib
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
-from annotation.formats.compounds import CompoundRow
-from annotation.formats.keys import ItemKey, compound_key
+from annotation.formats.compound_units import OF_UNIT, CompoundRow, analysis_of
+from annotation.formats.errors import RowIssue
 from annotation.formats.triples import TripleRow
 from annotation.models import Campaign, Context, Item, Output
+from annotation.protocol.compound import COMPOUND
 from annotation.protocol.display import joined_translation
 from annotation.protocol.text import fold_key
+from annotation.protocol.triple import TRIPLE
+from annotation.services.import_contexts import contexts_beside
+from annotation.services.import_known import COMPOUND_WAYS, TRIPLE_WAYS, Known, R, Row, Stored, known_again
 
-Row = CompoundRow | TripleRow
-R = TypeVar("R", CompoundRow, TripleRow)
-_Stored = Mapping[str, Any]  # what stands under a key, as far as it is compared
+# Fields that describe an item and are no part of what is judged.
+DESCRIPTIVE = frozenset({"type", "pattern", "reference", "source_differs", "class", "split", "label"})
+_OF_OUTPUT = frozenset({"translation"})
 
 
 @dataclass(frozen=True)
@@ -38,12 +44,48 @@ class Conflict:
 
 
 @dataclass(frozen=True)
+class Filling:
+    """What a row gives where nothing is stored yet; `pk` is that of the unit, context or item the field is of."""
+
+    line: int
+    field: str
+    pk: int
+    value: Any
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """Rows that are new, how many are there already, and where texts differ."""
+    """Rows that are new, how many are there already, where texts differ, and what is filled in.
+
+    A new output may fill in what its context lacks: then its row is among both.
+    """
 
     new: Sequence[Row]
     unchanged: int
     conflicts: Sequence[Conflict]
+    fillings: Sequence[Filling] = ()
+    warnings: Sequence[RowIssue] = ()
+    outdated: frozenset[RowIssue] = frozenset()  # warnings of the file that hold for the file alone
+
+    def filled(self) -> dict[str, int]:
+        """By field, how many rows fill it in."""
+        rows: dict[str, set[int]] = {}
+        for filling in self.fillings:
+            rows.setdefault(filling.field, set()).add(filling.line)
+        return {field: len(lines) for field, lines in rows.items()}
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """A row beside what stands under its key."""
+
+    conflicts: Sequence[Conflict] = ()
+    fillings: Sequence[Filling] = ()
+    is_new: bool = False
+
+
+_THERE = _Beside()
+_NEW = _Beside(is_new=True)
 
 
 def text_digest(translation: str) -> str:
@@ -58,71 +100,101 @@ def text_digest(translation: str) -> str:
 def compare(campaign: Campaign, rows: Sequence[Row]) -> Comparison:
     """The rows of a file beside what is stored."""
     if campaign.protocol == Campaign.Protocol.COMPOUND:
-        contexts, outputs = _stored_contexts(campaign), _stored_outputs(campaign)
-        return _compared(
-            [row for row in rows if isinstance(row, CompoundRow)],
-            contexts,
-            lambda row, stored: _beside_context(row, stored, outputs),
-        )
-    return _compared(
-        [row for row in rows if isinstance(row, TripleRow)], _stored_triples(campaign), _beside_triple
-    )
+        return _compare_compounds(campaign, [row for row in rows if isinstance(row, CompoundRow)])
+    stored = _stored_triples(campaign)
+    triples = [row for row in rows if isinstance(row, TripleRow)]
+    known = known_again(triples, stored, TRIPLE_WAYS, id_column=TRIPLE.id_column)
+    return _compared(known, stored, _beside_triple, id_column=TRIPLE.id_column)
+
+
+def _compare_compounds(campaign: Campaign, rows: Sequence[CompoundRow]) -> Comparison:
+    stored, outputs = _stored_contexts(campaign), _stored_outputs(campaign)
+    units = {one["unit__key"]: one for one in stored.values()}
+    known = known_again(rows, stored, COMPOUND_WAYS, id_column=COMPOUND.id_column)
+
+    def beside(row: CompoundRow, there: Stored | None) -> _Beside:
+        return _beside_context(row, there, outputs) if there else _beside_unit(row, units.get(row.unit_key))
+
+    found = _compared(known, stored, beside, id_column=COMPOUND.id_column)
+    contexts = contexts_beside(known.rows, stored)
+    warnings = (*found.warnings, *contexts.warnings)
+    return dataclasses.replace(found, warnings=warnings, outdated=contexts.outdated)
 
 
 def _compared(
-    rows: Iterable[R],
-    stored: Mapping[str, _Stored],
-    beside: Callable[[R, _Stored], tuple[Sequence[Conflict], bool]],
+    known: Known[R],
+    stored: Mapping[str, Stored],
+    beside: Callable[[R, Stored | None], _Beside],
+    *,
+    id_column: str,
 ) -> Comparison:
-    """`beside` tells the conflicts of a row with what stands under its key, and whether it is new all the same."""
-    named = _named_by_texts(stored.values())
-    new: list[R] = []
+    new: list[Row] = []
     conflicts: list[Conflict] = []
+    fillings: list[Filling] = []
     unchanged = 0
-    for given in rows:
-        row = _known_again(given, stored, named)
+    for row in known.rows:
         there = stored.get(row.key.folded)
-        found, is_new = ((), True) if there is None else beside(row, there)
-        conflicts += found
-        if is_new:
+        found: _Beside = beside(row, there)
+        filled = [*found.fillings]
+        if there is not None and row.key.folded in known.ids and _is_the_same(found.conflicts):
+            filled.append(Filling(row.line, id_column, there["pk"], known.ids[row.key.folded]))
+        conflicts += found.conflicts
+        fillings += filled
+        if found.is_new:
             new.append(row)
-        unchanged += not is_new and not found
-    return Comparison(new, unchanged, conflicts)
+        unchanged += not (found.is_new or found.conflicts or filled)
+    return Comparison(new, unchanged, conflicts, fillings, known.warnings)
 
 
-def _named_by_texts(stored: Iterable[_Stored]) -> dict[str, str]:
-    """For items without an id, by what exports write for them, their keys as they are compared.
-
-    An export names them by their texts where other items have ids; and a compound's contexts that came without
-    numbers were numbered in their order.
+def _is_the_same(conflicts: Iterable[Conflict]) -> bool:
+    """Whether nothing but descriptions and a system's output differ, so that what else a row says holds for what is
+    stored.
     """
-    named: dict[str, str] = {}
-    for one in stored:
-        if one["given_key"]:
-            continue
-        named[fold_key(one["key"])] = one["key_folded"]
-        if "number" in one:
-            by_number = compound_key(one["unit__compound"], one["number"], occurrence=1)
-            named[by_number.folded] = one["key_folded"]
-    return named
+    return all(conflict.field in DESCRIPTIVE | _OF_OUTPUT for conflict in conflicts)
 
 
-def _known_again(row: R, stored: Mapping[str, _Stored], named: Mapping[str, str]) -> R:
-    """The row; one that names an item without an id as an export does stands under the item's own key."""
-    if row.key.folded in stored or row.key.folded not in named:
-        return row
-    return dataclasses.replace(row, key=ItemKey(row.key.given, named[row.key.folded], derived=True))
+class _Said(NamedTuple):
+    """What a row says of a field otherwise than it is stored; "" or False where nothing is stored."""
+
+    field: str
+    pk: int
+    new: Any
+    old: Any
+
+
+def _otherwise(field: str, pk: int, new: Any, old: Any) -> Iterator[_Said]:
+    """Nothing where the row leaves the field out or says what is stored."""
+    if new is not None and new != old:
+        yield _Said(field, pk, new, old)
+
+
+def _beside(row: Row, identity: Sequence[Conflict], said: Sequence[_Said]) -> _Beside:
+    if not identity and not said:
+        return _THERE
+    differs = [one for one in said if one.old not in ("", False)]
+    conflicts = [
+        Conflict(row.line, row.key.given, one.field, _shown(one.old), _shown(one.new), row) for one in differs
+    ]
+    fillings = [Filling(row.line, *one[:3]) for one in said if one.old in ("", False)]
+    return _Beside([*identity, *conflicts], fillings if _is_the_same(identity) else ())
+
+
+def _shown(value: str | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value
 
 
 # Compounds
 
 
-def _stored_contexts(campaign: Campaign) -> dict[str, _Stored]:
+def _stored_contexts(campaign: Campaign) -> dict[str, Stored]:
     contexts = Context.objects.filter(unit__campaign=campaign, batch__published_at__isnull=False)
     columns = (
-        "pk", "key", "key_folded", "given_key", "number", "source", "reference", "unit__key", "unit__compound",
+        "pk", "key", "key_folded", "given_key", "number", "source", "reference", "source_differs", "unit", "unit__key",
+        "unit__compound", "unit__type", "unit__pattern",
     )  # fmt: skip
-    return {stored["key_folded"]: stored for stored in contexts.values(*columns)}
+    return {stored["key_folded"]: stored for stored in contexts.order_by("pk").values(*columns)}
 
 
 def _stored_outputs(campaign: Campaign) -> dict[tuple[int, str, str], str]:
@@ -136,54 +208,83 @@ def _stored_outputs(campaign: Campaign) -> dict[tuple[int, str, str], str]:
     }
 
 
-def _beside_context(
-    row: CompoundRow, stored: _Stored, outputs: Mapping[tuple[int, str, str], str]
-) -> tuple[Sequence[Conflict], bool]:
-    found = list(_context_conflicts(row, stored))
+def _beside_context(row: CompoundRow, stored: Stored, outputs: Mapping[tuple[int, str, str], str]) -> _Beside:
+    found = _beside(row, list(_context_conflicts(row, stored)), list(_context_said(row, stored)))
     translation = outputs.get((stored["pk"], row.system or "", row.run or ""))
-    if translation is not None and translation != row.translation:
-        found.append(Conflict(row.line, row.key.given, "translation", translation, row.translation, row))
-    # Another reference does not make the system's output another one: kept or replaced, the output is new.
-    return found, translation is None and all(conflict.field == "reference" for conflict in found)
+    if translation is None:
+        # Another description does not make the system's output another one: kept or replaced, the output is new.
+        is_new = all(conflict.field in DESCRIPTIVE for conflict in found.conflicts)
+        return dataclasses.replace(found, is_new=is_new)
+    if translation == row.translation:
+        return found
+    differs = Conflict(row.line, row.key.given, "translation", translation, row.translation, row)
+    return dataclasses.replace(found, conflicts=[*found.conflicts, differs])
 
 
-def _context_conflicts(row: CompoundRow, stored: _Stored) -> Iterable[Conflict]:
-    given = {
-        "compound": (row.unit_key, stored["unit__key"], row.compound, stored["unit__compound"]),
-        "source": (row.source, stored["source"], row.source, stored["source"]),
-    }
-    if row.context_no is not None:
-        number = (str(row.context_no), str(stored["number"]))
-        given["context_no"] = (*number, *number)
-    if row.reference is not None and stored["reference"]:
-        given["reference"] = (row.reference, stored["reference"], row.reference, stored["reference"])
-    for name, (mine, theirs, new, old) in given.items():
-        if mine != theirs:
-            yield Conflict(row.line, row.key.given, name, old, new, row)
+def _beside_unit(row: CompoundRow, unit: Stored | None) -> _Beside:
+    """A new context beside the compound, where that is stored already."""
+    said = list(_unit_said(row, unit)) if unit else []
+    return dataclasses.replace(_beside(row, (), said), is_new=True) if said else _NEW
+
+
+def _context_conflicts(row: CompoundRow, stored: Stored) -> Iterator[Conflict]:
+    """Where the row means another context, or its sentence is another one."""
+    compound = stored["unit__compound"]
+    if row.compound != compound and fold_key(row.compound) != fold_key(compound):
+        yield Conflict(row.line, row.key.given, "compound", compound, row.compound, row)
+    if row.source != stored["source"]:
+        yield Conflict(row.line, row.key.given, "source", stored["source"], row.source, row)
+    if row.context_no is not None and row.context_no != stored["number"]:
+        old, new = str(stored["number"]), str(row.context_no)
+        yield Conflict(row.line, row.key.given, "context_no", old, new, row)
+
+
+def _unit_said(row: CompoundRow, stored: Stored) -> Iterator[_Said]:
+    """Type and pattern, unless the compound's own words settle them: then that counts, and the reader has said so."""
+    for name in OF_UNIT:
+        new, old = getattr(row, name), stored[f"unit__{name}"]
+        if new is None or new == old or fold_key(new) == fold_key(old):
+            continue
+        if getattr(analysis_of(stored["unit__compound"]), name) is None:
+            yield _Said(name, stored["unit"], new, old)
+
+
+def _context_said(row: CompoundRow, stored: Stored) -> Iterator[_Said]:
+    yield from _unit_said(row, stored)
+    yield from _otherwise("reference", stored["pk"], row.reference, stored["reference"])
+    if row.source == stored["source"]:  # of another source it says another thing
+        yield from _otherwise("source_differs", stored["pk"], row.source_differs, stored["source_differs"])
 
 
 # Triples
 
-_TRIPLE_FIELDS = {
-    "head": "head", "relation": "relation", "tail": "tail", "class": "item_class", "split": "split", "label": "label",
-}  # fmt: skip
+_TRIPLE_TEXTS = ("head", "relation", "tail")
+_TRIPLE_DESCRIBED = {"class": "item_class", "split": "split", "label": "label"}
 
 
-def _stored_triples(campaign: Campaign) -> dict[str, _Stored]:
+def _stored_triples(campaign: Campaign) -> dict[str, Stored]:
     there = Item.objects.published().filter(campaign=campaign)  # a withdrawn item is there, and is not new
     columns = (
-        "key", "key_folded", "given_key", "head", "relation", "tail", "item_class", "split", "imported_label",
+        "pk", "key", "key_folded", "given_key", "head", "relation", "tail", "item_class", "split", "imported_label",
     )  # fmt: skip
+    current = there.exclude(retired_why=Item.Retired.REPLACED).order_by("position")
     return {
         stored["key_folded"]: stored | {"label": stored["imported_label"]}
-        for stored in there.exclude(retired_why=Item.Retired.REPLACED).values(*columns)
+        for stored in current.values(*columns)
     }
 
 
-def _beside_triple(row: TripleRow, stored: _Stored) -> tuple[Sequence[Conflict], bool]:
-    found = [
-        Conflict(row.line, row.key.given, name, stored[attribute], getattr(row, attribute), row)
-        for name, attribute in _TRIPLE_FIELDS.items()
-        if getattr(row, attribute) not in (None, stored[attribute])
+def _beside_triple(row: TripleRow, stored: Stored | None) -> _Beside:
+    if stored is None:
+        return _NEW
+    identity = [
+        Conflict(row.line, row.key.given, name, stored[name], getattr(row, name), row)
+        for name in _TRIPLE_TEXTS
+        if getattr(row, name) != stored[name]
     ]
-    return found, False
+    said = [
+        one
+        for name, attribute in _TRIPLE_DESCRIBED.items()
+        for one in _otherwise(name, stored["pk"], getattr(row, attribute), stored[attribute])
+    ]
+    return _beside(row, identity, said)

@@ -5,7 +5,7 @@ The check writes nothing. Storing looks at the file and the campaign again, and 
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -18,14 +18,15 @@ from annotation.formats.errors import FormatError
 from annotation.formats.judgements import JudgementRow, read_judgements
 from annotation.formats.rows import FileRows
 from annotation.formats.tables import FIRST_ROWS, read_table
-from annotation.models import Campaign, ImportBatch, Job, User
+from annotation.formats.writers import Cell
+from annotation.models import Campaign, ImportBatch, Job, Round, User
 from annotation.services import uploads
 from annotation.services.cognition import look_at_verdicts, store_cognition
 from annotation.services.errors import Refused
 from annotation.services.imports import OnConflict, preview, store
 from annotation.services.item_files import ItemFile, read_item_file
 from annotation.services.judgements import RELEASED, import_judgements
-from annotation.services.sentences import with_sentence
+from annotation.services.sentences import translated, with_sentence
 from annotation.services.uploads import Upload
 
 KIND = "import_items"  # the job
@@ -50,6 +51,29 @@ def check(campaign: Campaign, upload: Upload) -> Upload:
     """Read the files, compare them with the campaign, and write down what was found."""
     document = _CHECKS[upload.kind](campaign, upload)
     return uploads.note(upload, preview=_shown(document))
+
+
+FINDINGS = ("kind", "line", "column", "key", "message", "stored", "in_the_file")
+_KINDS = {"errors": "error", "conflicts": "conflict", "warnings": "warning"}
+
+
+def findings(campaign: Campaign, upload: Upload) -> Iterator[tuple[Cell, ...]]:
+    """Everything that is found in the files, in the columns `FINDINGS`; the preview shows the first of it.
+
+    The files are read again, and nothing is stored. Refused where they are stored already and gone.
+    """
+    document = _CHECKS[upload.kind](campaign, upload)
+    for name, kind in _KINDS.items():
+        for one in document[name]:
+            message = one.get("message")
+            yield (
+                kind, one["line"], one.get("column", one.get("field")), one.get("key"),
+                message and translated(message), one.get("old"), one.get("new"),
+            )  # fmt: skip
+    for one in document.get("differing_sources", ()):
+        yield "source_differs", one["line"], "source", one["key"], None, one["test_set"], one["judged"]
+    for compound in document.get("other_patterns", ()):
+        yield "other_pattern", None, "pattern", compound, None, None, None
 
 
 def _check_items(campaign: Campaign, upload: Upload) -> Document:
@@ -90,7 +114,8 @@ def _check_cognition(campaign: Campaign, upload: Upload) -> Document:
 def _check_judgements(campaign: Campaign, upload: Upload) -> Document:
     by_position = bool(upload.options.get("by_position"))
     file = _read_judgements(campaign, upload)
-    report = import_judgements(campaign, file, by_position=by_position, dry_run=True)
+    repeats = bool(upload.options.get("repeats"))
+    report = import_judgements(campaign, file, by_position=by_position, repeats=repeats, dry_run=True)
     return report.as_json() | {"sample": _sample(file)}
 
 
@@ -132,6 +157,7 @@ def _kept(found: Any) -> Any:
 
 def _digest(document: Document) -> str:
     parts = [document["rows"], document["added"], document["unchanged"], document["conflicts"]]
+    parts += [document["filled_fields"]] if document.get("filled") else []
     if "annotators" in document:
         # Judgements are stored in steps: what an attempt that was cut off stored is there, and nothing else changed.
         parts[1:3] = [document["added"] + document["unchanged"]]
@@ -166,6 +192,7 @@ def _read_judgements(campaign: Campaign, upload: Upload) -> FileRows[JudgementRo
         annotator=upload.options.get("annotator") or RELEASED,
         column=upload.options.get("column"),
         by_position=bool(upload.options.get("by_position")),
+        round=Round.Kind.REPEAT if upload.options.get("repeats") else Round.Kind.MAIN,
     )
 
 
@@ -191,13 +218,18 @@ def store_upload(
     found = _CHECKS[upload.kind](campaign, upload)
     if found["errors"]:
         raise Refused(_("The file has rows that cannot be used, so nothing of it was stored."))
-    there_already = not found["added"] and (not found["conflicts"] or on_conflict == "keep")
+    there_already = not _brings(found) and (not found["conflicts"] or on_conflict == "keep")
     if not there_already and _digest(found) != seen:
         raise PreviewOutdated(
             _("The campaign changed since this was shown. Look at it again and confirm it again.")
         )
     document = _STORES[upload.kind](campaign, upload, on_conflict, by, progress)
     return uploads.finish(upload, _shown(document))
+
+
+def _brings(document: Document) -> bool:
+    """Whether there is anything in the file that the campaign does not hold, whatever contradicts it."""
+    return bool(document["added"] or document.get("filled"))
 
 
 Stores = Callable[[Campaign, Upload, OnConflict, User | None, Progress], Document]
@@ -234,7 +266,12 @@ def _store_judgements(
 ) -> Document:
     by_position = bool(upload.options.get("by_position"))
     report = import_judgements(
-        campaign, _read_judgements(campaign, upload), by_position=by_position, by=by, progress=progress
+        campaign,
+        _read_judgements(campaign, upload),
+        by_position=by_position,
+        repeats=bool(upload.options.get("repeats")),
+        by=by,
+        progress=progress,
     )
     if not report.ok:
         raise PreviewOutdated(_("Judgements differ from those in the campaign; nothing was stored."))
@@ -285,7 +322,8 @@ def import_work(job: Job, progress: Progress) -> Callable[[], Document]:
         check(job.campaign, upload)  # so that what is shown next can be confirmed
         raise
     result = done.result or {}
-    return lambda: {name: result.get(name) for name in ("file", "rows", "added", "unchanged", "replaced")}
+    names = ("file", "rows", "added", "unchanged", "replaced", "filled")
+    return lambda: {name: result.get(name) for name in names}
 
 
 def _give_up_earlier_attempt(job: Job) -> None:

@@ -1,8 +1,8 @@
 """Taking the new text where a file disagrees with what is stored: judgements stay with the text they were given to.
 
-What describes an item (reference, class, split, imported label) is changed in place. What was judged (source,
-translation, head, relation, tail) is replaced: the old item keeps its answers and retires, a new one takes its
-place, and whoever was to judge the old one is asked for the new one.
+What describes an item (type, pattern, reference, class, split, imported label) is changed in place. What was
+judged (source, translation, head, relation, tail) is replaced: the old item keeps its answers and retires, a new
+one takes its place, and whoever was to judge the old one is asked for the new one.
 """
 
 from collections import defaultdict
@@ -12,9 +12,9 @@ from typing import Any
 from django.db.models import Max
 from django.utils import timezone
 
-from annotation.formats.compounds import CompoundRow
+from annotation.formats.compound_units import CompoundRow
 from annotation.formats.triples import TripleRow
-from annotation.models import Assignment, Context, HandIn, ImportBatch, Item, Output
+from annotation.models import Assignment, Context, HandIn, ImportBatch, Item, Output, Unit
 from annotation.protocol.compound import locate
 from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
@@ -51,8 +51,8 @@ def replace_texts(batch: ImportBatch, conflicts: Sequence[Conflict]) -> int:
 
 def _replace_compound(batch: ImportBatch, row: CompoundRow, fields: set[str]) -> None:
     context = Context.objects.get(unit__campaign=batch.campaign, key_folded=row.key.folded)
-    if row.reference is not None and "reference" in fields:
-        Context.objects.filter(pk=context.pk).update(reference=row.reference)
+    _describe(Unit, context.unit_id, row, fields & {"type", "pattern"})
+    _describe(Context, context.pk, row, fields & {"reference", "source_differs"})
     if "source" in fields and context.source != row.source:  # another row of the file may have changed it
         _replace_source(batch, context, row)
     if "translation" in fields:
@@ -62,10 +62,17 @@ def _replace_compound(batch: ImportBatch, row: CompoundRow, fields: set[str]) ->
         _replace_output(batch, output, row.translation)
 
 
+def _describe(model: type[Unit] | type[Context], pk: int, row: CompoundRow, fields: set[str]) -> None:
+    if fields:
+        model._default_manager.filter(pk=pk).update(**{name: getattr(row, name) for name in fields})
+
+
 def _replace_source(batch: ImportBatch, context: Context, row: CompoundRow) -> None:
     """Every translation of this source is another item now."""
     from_row = _span(row)
-    Context.objects.filter(pk=context.pk).update(source=row.source, start=from_row[0], end=from_row[1])
+    Context.objects.filter(pk=context.pk).update(
+        source=row.source, start=from_row[0], end=from_row[1], source_differs=bool(row.source_differs)
+    )
     for item in Item.objects.active().filter(context=context):
         new = _successor(batch, item, translation=item.translation, digest=item.digest)
         Output.objects.filter(item=item).update(item=new)

@@ -5,18 +5,18 @@ longer than one chunk takes.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
 
-from annotation.formats.compounds import CompoundRow
+from annotation.formats.compound_units import CompoundRow, analysis_of
 from annotation.formats.triples import TripleRow
 from annotation.models import Campaign, Context, ImportBatch, Item, Output, System, Unit
-from annotation.protocol.compound import Analysis, analyse, locate
+from annotation.protocol.compound import locate
 from annotation.services.import_compare import text_digest
 
 CHUNK = 1000
@@ -32,7 +32,7 @@ def store_rows(
     writer: _Compounds | _Triples
     if campaign.protocol == Campaign.Protocol.COMPOUND:
         writer = _Compounds(batch, *_last_positions(campaign))
-        writer.recall()
+        writer.recall(rows)
     else:
         writer = _Triples(batch, *_last_positions(campaign))
     iterator: Iterator[Any] = iter(rows)
@@ -101,19 +101,24 @@ class _Compounds:
     items_made: int = 0
     units: dict[str, int] = field(default_factory=dict)
     contexts: dict[str, int] = field(default_factory=dict)
-    n_contexts: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    unit_of: dict[int, int] = field(default_factory=dict)  # by context
+    numbers: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))  # of contexts, by unit key
     items: dict[tuple[int, str], int] = field(default_factory=dict)
     systems: dict[str, int] = field(default_factory=dict)
 
-    def recall(self) -> None:
-        """What the campaign holds already."""
+    def recall(self, rows: Iterable[Any]) -> None:
+        """What the campaign holds already, and which numbers of contexts the rows name."""
         campaign = self.batch.campaign
         self.units = dict(Unit.objects.filter(campaign=campaign).values_list("key", "pk"))
-        for folded, context, unit in Context.objects.filter(unit__campaign=campaign).values_list(
-            "key_folded", "pk", "unit"
+        for folded, context, unit, key, number in Context.objects.filter(unit__campaign=campaign).values_list(
+            "key_folded", "pk", "unit", "unit__key", "number"
         ):
             self.contexts[folded] = context
-            self.n_contexts[unit] += 1
+            self.unit_of[context] = unit
+            self.numbers[key].add(number)
+        for row in rows:
+            if row.context_no is not None:
+                self.numbers[row.unit_key].add(row.context_no)
         current = Item.objects.filter(campaign=campaign).exclude(retired_why=Item.Retired.REPLACED)
         for context, digest, item in current.values_list("context", "digest", "pk"):
             if context is not None:
@@ -128,7 +133,11 @@ class _Compounds:
         self._write_outputs(rows, digests)
 
     def _write_units(self, rows: Sequence[CompoundRow]) -> None:
-        first = {row.unit_key: row for row in reversed(rows) if row.unit_key not in self.units}
+        first = {
+            row.unit_key: row
+            for row in reversed(rows)
+            if row.unit_key not in self.units and row.key.folded not in self.contexts
+        }
         new = [row for row in rows if first.get(row.unit_key) is row]
         made = Unit.objects.bulk_create(
             self._unit(row, position=self.last_unit + place) for place, row in enumerate(new, start=1)
@@ -139,7 +148,7 @@ class _Compounds:
 
     def _unit(self, row: CompoundRow, *, position: int) -> Unit:
         """Type, pattern and atoms are derived; what the file says counts where they cannot be."""
-        analysis: Analysis = analyse(row.compound)
+        analysis = analysis_of(row.compound)
         return Unit(
             campaign=self.batch.campaign,
             batch=self.batch,
@@ -157,24 +166,30 @@ class _Compounds:
         new = [row for row in rows if first.get(row.key.folded) is row]
         made = Context.objects.bulk_create(self._context(row) for row in new)
         self.contexts |= {context.key_folded: context.pk for context in made}
+        self.unit_of |= {context.pk: context.unit_id for context in made}
 
     def _context(self, row: CompoundRow) -> Context:
-        unit = self.units[row.unit_key]
-        self.n_contexts[unit] += 1
         span = locate(row.compound, row.source)
         return Context(
-            unit_id=unit,
+            unit_id=self.units[row.unit_key],
             batch=self.batch,
             key=row.key.given,
             key_folded=row.key.folded,
             given_key=not row.key.derived,
-            number=self.n_contexts[unit] if row.context_no is None else row.context_no,
+            number=self._free_number(row.unit_key) if row.context_no is None else row.context_no,
             source=row.source,
             reference=row.reference or "",
-            source_differs=row.source_differs,
+            source_differs=bool(row.source_differs),
             start=span and span[0],
             end=span and span[1],
         )
+
+    def _free_number(self, unit: str) -> int:
+        """The first number that no context of the compound has or is given by the file."""
+        taken = self.numbers[unit]
+        number = next(number for number in count(1) if number not in taken)
+        taken.add(number)
+        return number
 
     def _write_items(self, rows: Sequence[CompoundRow], digests: Sequence[str]) -> None:
         new: dict[tuple[int, str], CompoundRow] = {}
@@ -185,7 +200,7 @@ class _Compounds:
         made = Item.objects.bulk_create(
             Item(
                 campaign=self.batch.campaign,
-                unit_id=self.units[row.unit_key],
+                unit_id=self.unit_of[context],
                 context_id=context,
                 batch=self.batch,
                 position=self.last_item + place,

@@ -3,13 +3,14 @@
 1. Read the file and compare it with the campaign, outside any transaction (`preview`).
 2. Claim: insert the batch; the database allows one unpublished batch per campaign (`store`).
 3. Compare again under the claim, and write the new rows in chunks; nobody sees them.
-4. Publish: one UPDATE makes all of them visible, together with the decisions on conflicts.
+4. Publish: one UPDATE makes all of them visible, together with the decisions on conflicts and with what the file
+   gives where nothing was stored.
 
 A killed import leaves an unpublished batch, whose lease lapses; the next import of the campaign sweeps it away.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
 from typing import Any, Literal
@@ -19,15 +20,16 @@ from django.db.models import CharField, Model
 from django.utils import timezone
 
 from annotation.formats.cells import excerpt
-from annotation.formats.compounds import CompoundRow
+from annotation.formats.compound_units import CompoundRow, analysis_of
 from annotation.formats.errors import RowIssue
 from annotation.formats.rows import FileRows, in_line_order
 from annotation.formats.triples import TripleRow
 from annotation.models import Campaign, Context, ImportBatch, Item, Output, System, Unit, User
-from annotation.protocol.compound import analyse
 from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
-from annotation.services.import_compare import Comparison, Row, compare
+from annotation.services.import_compare import Comparison, Filling, compare
+from annotation.services.import_fill import fill_in
+from annotation.services.import_known import Row
 from annotation.services.import_replace import replace_texts
 from annotation.services.import_store import Progress, store_rows
 from annotation.services.people import audit
@@ -41,7 +43,10 @@ OnConflict = Literal["refuse", "keep", "replace"]
 
 @dataclass(frozen=True)
 class Report:
-    """What a file holds and what became, or would become, of it."""
+    """What a file holds and what became, or would become, of it.
+
+    `filled` counts the rows that give something where nothing was stored, `filled_fields` says of which fields.
+    """
 
     file: str
     format: str
@@ -58,6 +63,8 @@ class Report:
     units: int = 0
     items: int = 0
     replaced: int = 0
+    filled: int = 0
+    filled_fields: dict[str, int] = field(default_factory=dict)
     stored: bool = False
     other_patterns: tuple[str, ...] = ()  # compounds that tables by pattern show as “other”
 
@@ -107,11 +114,12 @@ def store(
         report = _report(file, comparison)
         if comparison.conflicts and on_conflict == "refuse":
             _discard(batch)
-            return replace(report, added=0)
+            return replace(report, added=0, filled=0, filled_fields={})
         units, items = store_rows(batch, comparison.new, progress=_renewing(batch, progress))
         report = replace(report, units=units, items=items, stored=True)
         with transaction.atomic():
-            report = _publish(batch, report, file.rows if on_conflict == "replace" else (), by=by)
+            replacing = file.rows if on_conflict == "replace" and comparison.conflicts else ()
+            report = _publish(batch, report, comparison.fillings, replacing, by=by)
             together_with(report.conflicts)
         return report
     except BaseException:
@@ -157,7 +165,8 @@ def _limit(model: type[Model], name: str) -> int:
 
 
 def _report(file: FileRows[Any], comparison: Comparison) -> Report:
-    return Report(
+    holds = [issue for issue in file.warnings if issue not in comparison.outdated]
+    report = Report(
         file=file.name,
         format=file.format,
         encoding=file.encoding,
@@ -169,9 +178,15 @@ def _report(file: FileRows[Any], comparison: Comparison) -> Report:
         unchanged=comparison.unchanged,
         conflicts=tuple(conflict.as_json() for conflict in comparison.conflicts),
         errors=file.errors,
-        warnings=file.warnings,
+        warnings=in_line_order([*holds, *comparison.warnings]),
         other_patterns=_other_patterns(file.rows),
     )
+    return report if file.errors else _with_filled(report, comparison)
+
+
+def _with_filled(report: Report, comparison: Comparison) -> Report:
+    filled = len({filling.line for filling in comparison.fillings})
+    return replace(report, filled=filled, filled_fields=comparison.filled())
 
 
 def _other_patterns(rows: Sequence[Row]) -> tuple[str, ...]:
@@ -185,7 +200,7 @@ def _other_patterns(rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def _has_type_only(row: CompoundRow) -> bool:
-    analysis = analyse(row.compound)
+    analysis = analysis_of(row.compound)
     return analysis.pattern is None and (analysis.type or row.type) is not None
 
 
@@ -218,7 +233,14 @@ def _renewing(batch: ImportBatch, progress: Progress) -> Progress:
     return renew
 
 
-def _publish(batch: ImportBatch, report: Report, replacing: Sequence[Row], *, by: User | None) -> Report:
+def _publish(
+    batch: ImportBatch,
+    report: Report,
+    fillings: Sequence[Filling],
+    replacing: Sequence[Row],
+    *,
+    by: User | None,
+) -> Report:
     """One update makes the rows exist. A batch that brought nothing is not kept.
 
     Where the rows `replacing` disagree with what is stored, their texts are taken.
@@ -231,36 +253,39 @@ def _publish(batch: ImportBatch, report: Report, replacing: Sequence[Row], *, by
         raise Refused(
             say("This import took so long without a sign of life that another one has replaced it.")
         )
-    report = _with_replaced_texts(batch, report, replacing)
-    stored = {
-        "items": report.items,
-        "units": report.units,
-        "rows": report.rows,
-        "replaced": report.replaced,
-    }
-    if not report.added and not report.replaced:
+    if replacing:
+        report, fillings = _with_replaced_texts(batch, report, replacing)
+    fill_in(batch.campaign, fillings)
+    if not (report.added or report.replaced or report.filled):
         ImportBatch.objects.filter(pk=batch.pk).delete()
         return report
+    names = ("items", "units", "rows", "replaced", "filled", "filled_fields")
+    stored = {name: getattr(report, name) for name in names}
     ImportBatch.objects.filter(pk=batch.pk).update(report=stored)
     renew_counts(Unit, Context, Item, Output)
     audit(batch.campaign, by, "items imported", {"file": batch.file_name, "sha256": batch.sha256, **stored})
     return report
 
 
-def _with_replaced_texts(batch: ImportBatch, report: Report, rows: Sequence[Row]) -> Report:
-    """What was in the way of further outputs is out of it once the texts are those of the file."""
-    conflicts = compare(batch.campaign, rows).conflicts if rows else ()
-    if not conflicts:
-        return report
-    replaced = replace_texts(batch, conflicts)
-    late = compare(batch.campaign, rows).new
-    store_rows(batch, late, progress=lambda done, total: None)
-    return replace(
+def _with_replaced_texts(
+    batch: ImportBatch, report: Report, rows: Sequence[Row]
+) -> tuple[Report, Sequence[Filling]]:
+    """What was in the way of further outputs, and of what is filled in, is out of it once the texts are those of the
+    file.
+    """
+    before = compare(batch.campaign, rows)
+    if not before.conflicts:
+        return report, before.fillings
+    replaced = replace_texts(batch, before.conflicts)
+    after = compare(batch.campaign, rows)
+    store_rows(batch, after.new, progress=lambda done, total: None)
+    report = replace(
         report,
         replaced=replaced,
-        added=report.added + len(late),
+        added=report.added + len(after.new),
         items=Item.objects.filter(batch=batch).count(),
     )
+    return _with_filled(report, after), after.fillings
 
 
 def _discard(batch: ImportBatch) -> None:

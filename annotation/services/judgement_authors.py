@@ -4,11 +4,15 @@ from collections.abc import Iterable, Mapping
 
 from annotation.models import Campaign, Membership, User
 from annotation.services.judgement_items import ItemJudgements
-from annotation.services.people import add_member, check_name
+from annotation.services.people import add_member, check_name, same_role
 
 
 def find_authors(campaign: Campaign, judged: Iterable[ItemJudgements]) -> dict[str, User]:
-    """The authors by folded name; who has no account yet is one that is not stored. Writes nothing."""
+    """The authors by folded name; who has no account yet is one that is not stored. Writes nothing.
+
+    Who takes part as something else than an expert is refused, whether their account is open or closed.
+    """
+    members = campaign.memberships.select_related("user")
     authors: dict[str, User] = {}
     for one in judged:
         if one.annotator in authors:
@@ -17,8 +21,9 @@ def find_authors(campaign: Campaign, judged: Iterable[ItemJudgements]) -> dict[s
         user = User.objects.filter(username_folded=one.annotator).first()
         if user is None:
             user = User(username=one.rows[0].annotator.strip(), is_active=False)
-        elif user.is_active and Membership.objects.filter(campaign=campaign, user=user).exists():
-            add_member(campaign, user, Membership.Role.EXPERT)  # refuses another role; who is there stays
+        else:
+            for member in members.filter(user=user):
+                same_role(member, Membership.Role.EXPERT)
         authors[one.annotator] = user
     return authors
 
@@ -31,7 +36,7 @@ def admit_authors(campaign: Campaign, authors: Mapping[str, User], *, by: User |
         admitted[name] = user
         if user.is_active:
             add_member(campaign, user, Membership.Role.EXPERT, by=by)
-        elif not Membership.objects.filter(campaign=campaign, user=user).exists():
+        elif not campaign.memberships.filter(user=user).exists():
             user.is_active = True  # for the moment of joining only: a closed account is refused
             add_member(campaign, user, Membership.Role.EXPERT, by=by)
     return admitted

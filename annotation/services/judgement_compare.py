@@ -116,28 +116,57 @@ _Problem = tuple[str, str]  # column, message
 def _missing_rows(
     standing: Standing, one: ItemJudgements, report: JudgementReport
 ) -> tuple[tuple[JudgementRow, ...], _Problem | None]:
-    """The revisions that are not stored yet, or what is wrong with them."""
+    """The answers that are not stored yet, or what is wrong with them."""
     assignment = standing.assignment(one)
     problem = _slot_problem(standing, one, assignment)
     if problem is not None:
         return (), problem
     if assignment is None or assignment.answered_at is None:
-        stored = 0
-    else:
-        stored = assignment.revision
-        if _differs(standing, assignment, one, report):
-            return (), None
-        if _is_current(assignment, one):
-            report.unchanged += 1
-            return (), None
-    later = tuple(row for row in one.rows if (row.revision or 1) > stored)
-    # A file of current answers holds one row of each; its number says how many there were before.
-    numbers = [row.revision or 1 for row in later]
-    if numbers != list(range(stored + 1, stored + 1 + len(numbers))) and (stored or len(numbers) > 1):
-        return (), ("revision", _gap(stored, numbers))
+        return one.rows, None  # in the order of their numbers, whatever these are
+    pairs = _by_rank(standing, assignment, one) or _by_number(assignment, one)
+    if _differs(standing, assignment, pairs, report):
+        return (), None
+    if _is_current(assignment, one):
+        report.unchanged += 1
+        return (), None
+    later = {number: row for number, row in pairs.items() if number > assignment.revision}
+    if list(later) != list(range(assignment.revision + 1, assignment.revision + 1 + len(later))):
+        return (), ("revision", _gap(assignment.revision, list(later)))
     if not later:
         report.unchanged += 1
-    return later, None
+    return tuple(later.values()), None
+
+
+_Pairs = dict[int, JudgementRow]  # by the revision that a row is, in their order
+
+
+def _by_rank(standing: Standing, assignment: Assignment, one: ItemJudgements) -> _Pairs | None:
+    """The n-th row is the n-th revision, where the file tells the whole story: it holds as many rows as are stored
+    or more, and begins with the same answer. So a file whose numbers have gaps adds nothing the second time.
+    """
+    if len(one.rows) == 1 and one.rows[0].revision is None:
+        return None
+    first = standing.revisions.get((assignment.pk, 1))
+    if len(one.rows) < assignment.revision or one.rows[0].answer != first:
+        return None
+    pairs = dict(enumerate(one.rows, start=1))
+    agrees = all(
+        standing.revisions.get((assignment.pk, number), row.answer) == row.answer
+        for number, row in pairs.items()
+    )
+    return pairs if agrees or _has_gap(assignment, one) else None
+
+
+def _by_number(assignment: Assignment, one: ItemJudgements) -> _Pairs:
+    """A row is the revision that its number says; a single one without a number is the last."""
+    alone = assignment.revision if len(one.rows) == 1 else 1
+    return {row.revision or alone: row for row in one.rows}
+
+
+def _has_gap(assignment: Assignment, one: ItemJudgements) -> bool:
+    """Whether the numbers cannot be those of the revisions stored and following."""
+    later = [number for number in _by_number(assignment, one) if number > assignment.revision]
+    return later != list(range(assignment.revision + 1, assignment.revision + 1 + len(later)))
 
 
 def _slot_problem(standing: Standing, one: ItemJudgements, assignment: Assignment | None) -> _Problem | None:
@@ -182,12 +211,9 @@ def _gap(stored: int, numbers: Sequence[int]) -> str:
     )
 
 
-def _differs(
-    standing: Standing, assignment: Assignment, one: ItemJudgements, report: JudgementReport
-) -> bool:
-    """Whether a row says something else than is stored under its revision; a row without one, than the last."""
-    for row in one.rows:
-        revision = row.revision or (assignment.revision if len(one.rows) == 1 else 1)
+def _differs(standing: Standing, assignment: Assignment, pairs: _Pairs, report: JudgementReport) -> bool:
+    """Whether a row says something else than is stored under its revision."""
+    for revision, row in pairs.items():
         stored = standing.revisions.get((assignment.pk, revision), row.answer)
         if stored != row.answer:
             report.conflicts.append(

@@ -1,4 +1,5 @@
-"""Bringing in judgements that were made elsewhere: each becomes an answer of the main round.
+"""Bringing in judgements that were made elsewhere: each becomes an answer of the main round, or of the
+round of repeats.
 
 A judgement fills its author's open assignment if there is one, else the slot its row names, else a free slot of
 the item. Nothing is ever overwritten: a later revision is added to those before, another label under the same
@@ -15,8 +16,9 @@ from annotation.formats.rows import FileRows
 from annotation.models import Annotation, Assignment, Campaign, Round, User
 from annotation.services.import_store import Progress
 from annotation.services.judgement_authors import admit_authors, find_authors
-from annotation.services.judgement_compare import Standing, plan_steps
+from annotation.services.judgement_compare import plan_steps
 from annotation.services.judgement_items import match_items
+from annotation.services.judgement_repeats import as_repeats, repeat_round, standing_of, stored
 from annotation.services.judgement_report import JudgementReport
 from annotation.services.judgement_store import write_judgements
 from annotation.services.people import audit
@@ -30,13 +32,15 @@ def import_judgements(
     file: FileRows[JudgementRow],
     *,
     by_position: bool = False,
+    repeats: bool = False,
     by: User | None = None,
     dry_run: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> JudgementReport:
     """Store the file's judgements, all or none; with `dry_run` only find out what would be stored.
 
-    `progress` is called outside any transaction.
+    `repeats`: each is its author's second judgement of an item, and stands in a round of its own. `progress` is called
+    outside any transaction.
     """
     report = JudgementReport(file)
     if file.errors:
@@ -44,18 +48,22 @@ def import_judgements(
     judged = match_items(campaign, file, by_position=by_position, report=report)
     if report.errors:
         return report
-    round_ = campaign.rounds.get(kind=Round.Kind.MAIN, number=1)
+    round_ = repeat_round(campaign) if repeats else campaign.rounds.get(kind=Round.Kind.MAIN, number=1)
     authors = find_authors(campaign, judged)
     known = {name: user.pk for name, user in authors.items() if user.pk}
     report.annotators = [user.username for user in authors.values()]
-    steps = plan_steps(Standing.of(round_, judged, known), judged, report)
+    if repeats:
+        judged = as_repeats(campaign, judged, known, report)
+    steps = plan_steps(standing_of(round_, judged, known), judged, report)
     if dry_run or not report.ok:
         report.added = len(steps) if report.ok else 0
         return report
     if steps:
         with transaction.atomic():
             people = admit_authors(campaign, authors, by=by)
-            audit(campaign, by, "judgements imported", {"file": file.name, "added": len(steps)})
+            round_ = stored(round_)
+            told = {"file": file.name, "added": len(steps), **({"round": round_.kind} if repeats else {})}
+            audit(campaign, by, "judgements imported", told)
         report.added = write_judgements(round_, [step.judged for step in steps], people, progress)
         renew_counts(Assignment, Annotation)
     return report

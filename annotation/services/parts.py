@@ -24,7 +24,15 @@ from annotation.models import (
     Round,
     User,
 )
-from annotation.protocol.assignment import Plan, PlanUnit, context_order, plan, run_order, unit_order
+from annotation.protocol.assignment import (
+    Plan,
+    PlanUnit,
+    context_order,
+    draw_sample,
+    plan,
+    run_order,
+    unit_order,
+)
 from annotation.protocol.sentences import say
 from annotation.services.campaigns import check_seed, main_round
 from annotation.services.completion import Completion, plan_completion
@@ -92,10 +100,18 @@ def _unit_rows(items: QuerySet[Item]) -> list[UnitRows]:
 
 
 def plan_parts(
-    campaign: Campaign, *, experts: Sequence[str], design: str, seed: int, parts: int | None = None
+    campaign: Campaign,
+    *,
+    experts: Sequence[str],
+    design: str,
+    seed: int,
+    parts: int | None = None,
+    sample: int | None = None,
 ) -> Plan:
     """What `assign_parts` would store, or its refusal. Creates nobody, stores nothing. Without units where all are
     given out.
+
+    `sample` gives out so many of all the campaign's units, drawn by the seed, as far as they have no experts yet.
     """
     check_seed(seed)
     round_ = main_round(campaign)
@@ -108,13 +124,19 @@ def plan_parts(
         parts=parts,
         k=round_.k,
         seed=seed,
+        sample=None if sample is None else draw_sample(_unit_keys(campaign), sample, seed=seed),
     )
     for name in planned.loads:
         check_name(name)
-    completion = plan_completion(round_, list(planned.loads), planned.loads)
+    completion = plan_completion(round_, list(planned.loads), planned.loads, sample=planned.sample)
     if any(part.unit_keys for part in planned.parts) or completion.n_items:
         check_experts(campaign, list(planned.loads))
     return planned
+
+
+def _unit_keys(campaign: Campaign) -> list[str]:
+    items = Item.objects.active().filter(campaign=campaign).order_by("unit__position")
+    return list(dict.fromkeys(items.values_list("unit__key", flat=True).iterator(CHUNK)))
 
 
 def assign_parts(
@@ -124,6 +146,7 @@ def assign_parts(
     design: str,
     seed: int,
     parts: int | None = None,
+    sample: int | None = None,
     by: User | None = None,
     confirmed_hash: str | None = None,
 ) -> Plan:
@@ -139,7 +162,9 @@ def assign_parts(
             round_ = main_round(campaign)
             Round.objects.filter(pk=round_.pk).update(state=round_.state)
             _extend(round_)
-            planned = plan_parts(campaign, experts=experts, design=design, seed=seed, parts=parts)
+            planned = plan_parts(
+                campaign, experts=experts, design=design, seed=seed, parts=parts, sample=sample
+            )
             if confirmed_hash is not None and confirmed_hash != planned.hash:
                 raise Refused(
                     say(
@@ -147,7 +172,7 @@ def assign_parts(
                         "somebody else assigned them. Look at the new plan and confirm it again."
                     )
                 )
-            completion = plan_completion(round_, list(planned.loads), planned.loads)
+            completion = plan_completion(round_, list(planned.loads), planned.loads, sample=planned.sample)
             new_parts = any(part.unit_keys for part in planned.parts)
             if new_parts or completion.n_items:
                 people = dict(
@@ -160,7 +185,8 @@ def assign_parts(
                 if completion.n_items:
                     _store_completion(round_, planned, completion, people=people, by=by)
                 renew_counts(PartUnit, Assignment)
-                audit(campaign, by, "parts assigned", {"design": design, "seed": seed, "hash": planned.hash})
+                asked = {"design": design, "seed": seed, **({} if sample is None else {"sample": sample})}
+                audit(campaign, by, "parts assigned", {**asked, "hash": planned.hash})
     except IntegrityError:
         raise Refused(
             say("Somebody else assigned these units at the same moment; look at the new plan.")
@@ -241,7 +267,7 @@ def _store_completion(
         name=planned.design,
         seed=planned.seed,
         hash=planned.hash,
-        plan={"completes": completion.n_items, "loads": dict(completion.loads)},
+        plan={"completes": completion.n_items, "loads": dict(completion.loads), **planned.sample_json()},
         created_by=by,
     )
     last = round_.parts.aggregate(last=Max("index"))["last"]

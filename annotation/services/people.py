@@ -44,7 +44,7 @@ def check_experts(campaign: Campaign, names: Sequence[str]) -> None:
         if not user.is_active:
             raise Refused(_("The account of “%(name)s” is closed.") % {"name": user.username})
     for member in Membership.objects.filter(campaign=campaign, user__in=users).select_related("user"):
-        _same_role(member, Membership.Role.EXPERT)
+        same_role(member, Membership.Role.EXPERT)
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -120,7 +120,7 @@ def add_member(
     for _attempt in range(20):  # two at once may draw the same pseudonym: the constraint lets one of them in
         found = campaign.memberships.filter(user=user).first()
         if found is not None:
-            return _same_role(found, role)
+            return same_role(found, role)
         try:
             with transaction.atomic():
                 member = Membership.objects.create(
@@ -140,7 +140,8 @@ def add_person(campaign: Campaign, name: str, role: Membership.Role | str, by: U
         return add_member(campaign, user, role, by=by)
 
 
-def _same_role(member: Membership, role: Membership.Role) -> Membership:
+def same_role(member: Membership, role: Membership.Role) -> Membership:
+    """The membership; refused where its role is another one."""
     if member.role != role:
         raise Refused(
             _("“%(name)s” takes part as %(role)s already; one person has one role in a campaign.")

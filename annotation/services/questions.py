@@ -19,7 +19,8 @@ from annotation.protocol.display import joined_translation
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import KeyReused, NotYours
 from annotation.services.people import audit
-from annotation.services.seat import own_work, unit_on_screen
+from annotation.services.screens import own_work
+from annotation.services.seat import unit_on_screen
 
 LENGTH = 1000  # code points of a question and of an answer, counted alike in the browser
 

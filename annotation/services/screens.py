@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, FilteredRelation, Max, Q
+from django.db.models import Count, Exists, F, FilteredRelation, Max, OuterRef, Q, QuerySet
 
-from annotation.models import Assignment, Campaign, Round
+from annotation.models import Assignment, Campaign, Part, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.display import joined_translation
 
@@ -25,7 +25,7 @@ def next_screens(
 
     `after` is the `queue` number of the last screen the caller already has.
     """
-    open_rows = _work(campaign, expert_id=expert_id).filter(answered_at__isnull=True)
+    open_rows = open_work(campaign, expert_id=expert_id).filter(answered_at__isnull=True)
     if after is not None:
         open_rows = open_rows.filter(queue__gt=after)
     # A small first query over the index of open rows; the second reads those screens whole, answered rows too.
@@ -35,36 +35,39 @@ def next_screens(
         .values_list("position", "queue")
         .distinct()[: min(count, MAX_SCREENS)]
     ]
-    found = screens(_work(campaign, expert_id=expert_id).filter(position__in=wanted), campaign=campaign)
+    found = screens(open_work(campaign, expert_id=expert_id).filter(position__in=wanted), campaign=campaign)
     return sorted(found, key=lambda screen: screen["queue"])
 
 
 def screen_at(campaign: Campaign, *, expert_id: int, position: int) -> dict[str, Any] | None:
     """One screen by its place in the expert's order, answered or not."""
-    found = screens(_work(campaign, expert_id=expert_id).filter(position=position), campaign=campaign)
+    found = screens(own_work(campaign, expert_id=expert_id).filter(position=position), campaign=campaign)
     return found[0] if found else None
 
 
 def recent_screens(campaign: Campaign, *, expert_id: int, count: int = 50) -> list[dict[str, Any]]:
     """The screens answered last, the latest first."""
     latest = list(
-        _work(campaign, expert_id=expert_id)
+        own_work(campaign, expert_id=expert_id)
         .filter(answered_at__isnull=False)
         .values("position")
         .annotate(at=Max("answered_at"))
         .order_by("-at")
         .values_list("position", flat=True)[:count]
     )
-    found = screens(_work(campaign, expert_id=expert_id).filter(position__in=latest), campaign=campaign)
+    found = screens(own_work(campaign, expert_id=expert_id).filter(position__in=latest), campaign=campaign)
     rank = {position: place for place, position in enumerate(latest)}
     return sorted(found, key=lambda screen: rank[screen["position"]])
 
 
 def progress(campaign: Campaign, *, expert_id: int) -> dict[str, Any]:
-    """How far the expert is, counted from the rows: in all, and in the part they are in."""
+    """How far the expert is, counted from the rows: in all, and in the part they are in.
+
+    A part that is handed in, or whose round is closed, can be looked at and not be changed.
+    """
     parts = list(
-        _work(campaign, expert_id=expert_id)
-        .values("part__index", "part_id")
+        own_work(campaign, expert_id=expert_id)
+        .values("part__index", "part_id", "round__state")
         .annotate(
             total=Count("position", distinct=True),
             open=Count("position", filter=Q(answered_at__isnull=True), distinct=True),
@@ -85,19 +88,29 @@ def progress(campaign: Campaign, *, expert_id: int) -> dict[str, Any]:
                 "total": part["total"],
                 "done": part["total"] - part["open"],
                 "handed_in": bool(part["handed_in"]),
+                "closed": part["round__state"] == Round.State.CLOSED,
             }
             for part in parts
         ],
     }
 
 
-def _work(campaign: Campaign, *, expert_id: int) -> Any:
+def own_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
+    """Everything that stands in this expert's parts of open rounds; where none is open, of the last one, to look at."""
+    rounds = Round.objects.filter(Exists(Part.objects.filter(round=OuterRef("pk"))), campaign=campaign)
+    nothing_open = ~Exists(rounds.filter(state=Round.State.OPEN))
+    last = Q(nothing_open, round__in=rounds.order_by("-pk")[:1])
+    return _work(campaign, expert_id).filter(Q(round__state=Round.State.OPEN) | last)
+
+
+def open_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
+    """What of it may still be judged."""
+    return _work(campaign, expert_id).filter(round__state=Round.State.OPEN)
+
+
+def _work(campaign: Campaign, expert_id: int) -> QuerySet[Assignment]:
     return Assignment.objects.filter(
-        round__campaign=campaign,
-        round__state=Round.State.OPEN,
-        expert_id=expert_id,
-        withdrawn_at__isnull=True,
-        part__isnull=False,
+        round__campaign=campaign, expert_id=expert_id, withdrawn_at__isnull=True, part__isnull=False
     )
 
 

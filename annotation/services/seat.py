@@ -11,24 +11,20 @@ from django.db.models.functions import Replace
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.models import Annotation, Assignment, Campaign, HandIn, Part, Round
+from annotation.models import Annotation, Assignment, Campaign, Guideline, HandIn, Part, Round
 from annotation.protocol.base import get_protocol
 from annotation.services.errors import NotYours, Refused
-from annotation.services.screens import screens
+from annotation.services.screens import open_work, own_work, screens
 
 POSTPONED_LIMIT = 10  # open at a time: what is put off must stay a short list
 SEARCH_LIMIT = 50
 
 
-def own_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
-    """Everything that stands in this expert's parts of open rounds."""
-    return Assignment.objects.filter(
-        round__campaign=campaign,
-        round__state=Round.State.OPEN,
-        expert_id=expert_id,
-        withdrawn_at__isnull=True,
-        part__isnull=False,
-    )
+def guideline_shown(campaign: Campaign) -> Guideline | None:
+    """The version that experts go by: that of the round at work, else of the last one."""
+    rounds = Round.objects.filter(campaign=campaign).select_related("guideline")
+    current = rounds.filter(state=Round.State.OPEN).last() or rounds.last()
+    return current.guideline if current else None
 
 
 def unit_on_screen(campaign: Campaign, *, expert_id: int, screen_id: int) -> int:
@@ -50,7 +46,7 @@ def postpone(campaign: Campaign, *, expert_id: int, screen_id: int, assignments:
     """
     with transaction.atomic():
         unit = unit_on_screen(campaign, expert_id=expert_id, screen_id=screen_id)
-        rows = list(own_work(campaign, expert_id=expert_id).filter(pk__in=assignments, unit=unit))
+        rows = list(open_work(campaign, expert_id=expert_id).filter(pk__in=assignments, unit=unit))
         if not rows or len(rows) != len(set(assignments)):
             raise NotYours(_("There is no such unit among your work."))
         first = rows[0]
@@ -74,13 +70,13 @@ def take_back(campaign: Campaign, *, expert_id: int, screen_id: int, assignments
     """
     with transaction.atomic():
         unit = unit_on_screen(campaign, expert_id=expert_id, screen_id=screen_id)
-        rows = list(own_work(campaign, expert_id=expert_id).filter(pk__in=assignments, unit=unit))
+        rows = list(open_work(campaign, expert_id=expert_id).filter(pk__in=assignments, unit=unit))
         if not rows or len(rows) != len(set(assignments)):
             raise NotYours(_("There is no such unit among your work."))
         first = rows[0]
         if all(row.postponed_at is None for row in rows):
             return first.queue
-        part = own_work(campaign, expert_id=expert_id).filter(part=first.part_id)
+        part = open_work(campaign, expert_id=expert_id).filter(part=first.part_id)
         others = part.filter(answered_at__isnull=True).exclude(position=first.position)
         soonest = others.aggregate(soonest=Min("queue"))["soonest"]
         queue = first.queue if soonest is None else min(first.queue, max(soonest - 1, 0))
@@ -171,6 +167,7 @@ class PartReview:
     total: int
     open: int
     handed_in_at: datetime | None
+    closed: bool  # the whole round: nothing is judged or handed in any more
     unsure: tuple[Remark, ...]
     postponed: tuple[Remark, ...]
     reported: tuple[Remark, ...]
@@ -183,7 +180,7 @@ class PartReview:
 def review_part(campaign: Campaign, *, expert_id: int, index: int) -> PartReview:
     """What stands in a part, or NotYours. Four queries, whatever the size of the part."""
     rows = own_work(campaign, expert_id=expert_id).filter(part__index=index)
-    part = Part.objects.filter(pk__in=rows.values("part")).first()
+    part = Part.objects.filter(pk__in=rows.values("part")).select_related("round").first()
     if part is None:
         raise NotYours(_("There is no such part among your work."))
     positions = rows.values("position").distinct()
@@ -195,6 +192,7 @@ def review_part(campaign: Campaign, *, expert_id: int, index: int) -> PartReview
         total=positions.count(),
         open=positions.filter(answered_at__isnull=True).count(),
         handed_in_at=hand_in.at if hand_in else None,
+        closed=part.round.state != Round.State.OPEN,
         unsure=tuple(_remark(row) for row in remarks if row.unsure),
         postponed=_screen_by_screen(waiting),
         reported=tuple(_remark(row) for row in remarks if row.cannot_judge or row.problem),
@@ -206,6 +204,8 @@ def hand_in(campaign: Campaign, *, expert_id: int, index: int) -> Part:
     with transaction.atomic():
         review = review_part(campaign, expert_id=expert_id, index=index)
         if not review.handed_in_at:
+            if review.closed:
+                raise Refused(_("This round is closed; ask the project manager to open it again."))
             if review.open:
                 raise Refused(_("This part has units without an answer; judge them before you hand it in."))
             HandIn.objects.get_or_create(part=review.part, expert_id=expert_id)

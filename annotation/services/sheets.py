@@ -43,6 +43,7 @@ class Sheet:
     answers: tuple[Answer, ...]
     timing: Timing = field(default_factory=Timing)
     reference_seen: bool | None = None
+    guideline: int | None = None  # the version before the expert; None: the one in force
     conditions: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -25,6 +25,15 @@ CHECK_WORDS = {
     "outputs stand in their context": gettext_lazy("Every translation belongs to its context"),
     "imports are complete": gettext_lazy("Every import holds as many items as it reported"),
 }
+REPORT_WORDS = {
+    "agreement": gettext_lazy("Agreement"),
+    "error-rates": gettext_lazy("Error rates"),
+    "comparison": gettext_lazy("Systems compared"),
+    "human": gettext_lazy("Human performance"),
+    "compound-check": gettext_lazy("Automatic compound check"),
+    "estimate": gettext_lazy("Error rate from a sample"),
+    "plan": gettext_lazy("Planning"),
+}
 STATE_KINDS = {
     Job.State.PENDING: "",
     Job.State.RUNNING: "info",
@@ -63,6 +72,12 @@ def reason_word(reason: str) -> str:
 def check_word(rule: str) -> str:
     """What a check looks for, in words."""
     return str(CHECK_WORDS.get(rule, rule))
+
+
+@register.filter
+def report_word(kind: str) -> str:
+    """A report in words."""
+    return str(REPORT_WORDS.get(kind, kind))
 
 
 @register.filter

@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
+from annotation.formats.errors import FormatError
+from annotation.formats.lexicon import LIMIT, read_forms
 from annotation.forms import PlainInput
 from annotation.models import Campaign, Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
@@ -18,6 +20,9 @@ from annotation.services.campaigns import TITLE_LENGTH
 from annotation.services.errors import Refused
 from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
+
+# A setting that takes more than one field.
+PARTS = {"highlighted_forms": ("highlight", "lexicon")}
 
 
 class SettingsForm(forms.Form):
@@ -46,6 +51,30 @@ class SettingsForm(forms.Form):
             "A reference helps with unclear sources, and draws verdicts towards its own wording."
         ),
         widget=forms.RadioSelect,
+    )
+    highlight = forms.ChoiceField(
+        label=gettext_lazy("What is highlighted"),
+        choices=[
+            ("source", gettext_lazy("the compound in its source, and nothing in the translation")),
+            (
+                "translation",
+                gettext_lazy(
+                    "in the translation, too, every form by which the automatic check finds an atom"
+                ),
+            ),
+        ],
+        help_text=gettext_lazy(
+            "Highlighting the translation hands the automatic check's verdict to the judge. Which it was is stored "
+            "with every answer; answers given so cannot tell how good the check is."
+        ),
+        widget=forms.RadioSelect,
+    )
+    lexicon = forms.FileField(
+        label=gettext_lazy("Lexicon of forms"),
+        required=False,
+        help_text=gettext_lazy(
+            "A line for each atom: the atom, a tab, its Chinese forms apart by “/”. Needed to highlight translations."
+        ),
     )
     reasons = forms.ChoiceField(
         label=gettext_lazy("Why a compound is wrong"),
@@ -92,17 +121,42 @@ class SettingsForm(forms.Form):
         widget=forms.RadioSelect,
     )
 
-    def __init__(self, data: Any = None, *, campaign: Campaign) -> None:
+    def __init__(self, data: Any = None, files: Any = None, *, campaign: Campaign) -> None:
         stored = {name: getattr(campaign, name) for name in FIELDS[campaign.protocol]}
         if "zero_detail" in stored:
             stored["zero_detail"] = "on" if stored["zero_detail"] else "off"
-        super().__init__(data, initial=stored)
-        for name in set(self.fields) - stored.keys():
+        self.stored_forms = stored.get("highlighted_forms") or {}
+        stored["highlight"] = "translation" if self.stored_forms else "source"
+        super().__init__(data, files, initial=stored)
+        here = {part for name in FIELDS[campaign.protocol] for part in PARTS.get(name, (name,))}
+        for name in set(self.fields) - here:
             del self.fields[name]
         for name, reason in locked(campaign).items():
-            if name in self.fields:
-                self.fields[name].disabled = True
-                self.fields[name].help_text = reason
+            for part in PARTS.get(name, (name,)):
+                if part in self.fields:
+                    self.fields[part].disabled = True
+                    self.fields[part].help_text = reason
+
+    def clean_lexicon(self) -> dict[str, list[str]] | None:
+        """The forms of the file; None where none was sent."""
+        file = self.cleaned_data["lexicon"]
+        try:
+            return read_forms(file.read(LIMIT + 1)) if file else None
+        except FormatError as error:
+            raise forms.ValidationError(translated(error.sentence)) from None
+
+    def clean(self) -> dict[str, Any]:
+        """The highlighting and its lexicon are one setting."""
+        given = self.cleaned_data
+        if "highlight" not in self.fields or self.errors:
+            return given
+        new, highlight = given.pop("lexicon"), given.pop("highlight")
+        if highlight == "translation" and not (new or self.stored_forms):
+            self.add_error("lexicon", _("Bring the lexicon whose forms are to be highlighted."))
+        return {
+            **given,
+            "highlighted_forms": (new or self.stored_forms) if highlight == "translation" else {},
+        }
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -110,7 +164,8 @@ class SettingsForm(forms.Form):
 def campaign_settings(request: PersonRequest, member: Membership) -> HttpResponse:
     """What may be changed about the campaign, and what is fixed."""
     campaign = member.campaign
-    form = SettingsForm(request.POST if request.method == "POST" else None, campaign=campaign)
+    sent = (request.POST, request.FILES) if request.method == "POST" else (None, None)
+    form = SettingsForm(*sent, campaign=campaign)
     if request.method == "POST" and form.is_valid():
         try:
             changed = change_settings(campaign, form.cleaned_data, by=request.user)

@@ -29,6 +29,7 @@ from annotation.services.errors import Refused
 from annotation.services.jobs import worker_health
 from annotation.services.labels import rule_for
 from annotation.services.overview import STAGES, Overview, overview
+from annotation.services.peeks import peeks_of
 from annotation.services.people import audit
 from annotation.services.sentences import translated
 from annotation.services.verify import CHECKS, unfinished_imports
@@ -81,6 +82,7 @@ def _campaign_page(request: PersonRequest, member: Membership, *, names: bool = 
         "rules": rules_of(member.campaign),
         "formats": FORMATS,
         "worker": worker_health(),
+        "peeks": peeks_of(member.campaign) if member.role == MANAGER else [],
     }
     return campaign_page(request, member, "annotation/campaign.html", context, tab="campaign")
 

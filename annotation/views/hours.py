@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from annotation.forms import PlainInput
+from annotation.forms import PlainInput, Text
 from annotation.models import Campaign, Membership, TimeEntry
 from annotation.permissions import EXPERT, PersonRequest, members_only
 from annotation.services.errors import Refused
@@ -38,7 +38,7 @@ class CorrectionForm(forms.Form):
         max_value=MINUTES,
         help_text=gettext_lazy("With a minus sign they are taken away."),
     )
-    reason = forms.CharField(
+    reason = Text(
         label=gettext_lazy("Reason"),
         max_length=REASON_LENGTH,
         help_text=gettext_lazy("Such as “judged on paper for an hour” or “left the page open over lunch”."),

@@ -8,13 +8,14 @@ from django import forms
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.formats.errors import FormatError
+from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
 from annotation.forms import CognitionForm, ConfirmImportForm, ItemFileForm, JudgementFileForm
 from annotation.models import Campaign, Job, Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
@@ -122,12 +123,28 @@ def _preview_page(
         "job_line": job and JobLine(job, job_title(job, {})),
         "at_work": job is not None and job.state in (Job.State.PENDING, Job.State.RUNNING),
         "may_store": _may_store(upload),
-        "new": found.get("added") or found.get("judgements"),
+        "new": found.get("added") or found.get("filled") or found.get("judgements"),
+        "listed": any(found.get("counts", {}).values()),
         "worker": worker_health(),
     }
     return campaign_page(
         request, member, "annotation/import_preview.html", context, tab="import", status=status
     )
+
+
+@require_safe
+@plain_refusals
+@members_only(MANAGER)
+def import_findings(request: PersonRequest, member: Membership, token: UUID) -> HttpResponseBase:
+    """All errors, conflicts and warnings of a file as a table; the page shows the first of them."""
+    campaign = member.campaign
+    upload = uploads.find(campaign, token)
+    rows = list(import_files.findings(campaign, upload))
+    chunks = write_table("csv", import_files.FINDINGS, rows)
+    response = StreamingHttpResponse(chunks, content_type=CONTENT_TYPES["csv"])
+    response.headers["Content-Disposition"] = content_disposition(f"{campaign.slug}-import-findings.csv")
+    response.headers["X-Assay-Rows"] = str(len(rows))
+    return response
 
 
 def _may_store(upload: Upload) -> bool:
@@ -137,7 +154,7 @@ def _may_store(upload: Upload) -> bool:
         return False
     if found.get("conflicts"):
         return upload.kind == "items"
-    return bool(found.get("added") or found.get("judgements"))
+    return bool(found.get("added") or found.get("filled") or found.get("judgements"))
 
 
 @require_POST

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation.forms import AssignForm
 from annotation.models import Campaign, Membership, Part, User
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
-from annotation.protocol.assignment import Plan
+from annotation.protocol.assignment import Plan, Sample
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.text import fold_name
 from annotation.services import hand_ins
@@ -38,7 +38,7 @@ def assign(request: PersonRequest, member: Membership) -> HttpResponse:
     form = _form(campaign, request.POST)
     if not form.is_valid():
         return _assign_page(request, member, form, status=400)
-    asked = {name: form.cleaned_data[name] for name in ("experts", "design", "seed", "parts")}
+    asked = {name: form.cleaned_data[name] for name in ("experts", "design", "seed", "parts", "sample")}
     if "hash" in request.POST:
         return _confirm(request, member, form, asked, confirmed_hash=request.POST["hash"])
     try:
@@ -126,6 +126,7 @@ class ShownPlan:
     """
 
     hash: str
+    sample: Sample | None
     experts: Sequence[str]
     lines: Sequence[PlanLine]
     loads: Sequence[int]
@@ -145,6 +146,7 @@ def shown_plan(planned: Plan, form: AssignForm) -> ShownPlan:
     names = list(planned.loads)
     return ShownPlan(
         hash=planned.hash,
+        sample=planned.sample,
         experts=[called[name] for name in names],
         lines=[
             PlanLine(

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotation.forms import Text
 from annotation.models import Membership
 from annotation.permissions import EXPERT, MANAGER, PersonRequest, members_only
 from annotation.protocol.errors import ProtocolError
@@ -22,13 +23,15 @@ from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
-_AREA = forms.Textarea(attrs={"rows": 4, "maxlength": service.LENGTH})
-
 
 class QuestionForm(forms.Form):
     """A question about the unit on one screen."""
 
-    text = forms.CharField(label=gettext_lazy("Your question"), max_length=service.LENGTH, widget=_AREA)
+    text = Text(
+        label=gettext_lazy("Your question"),
+        max_length=service.LENGTH,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
     client_key = forms.UUIDField(widget=forms.HiddenInput)  # sent twice, it is asked once
 
     def __init__(self, data: Any = None) -> None:

@@ -12,7 +12,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.models import Annotation, Campaign, Guideline, Membership, Round
+from annotation.models import Annotation, Campaign, Membership
 from annotation.permissions import EXPERT, PersonRequest, members_only
 from annotation.protocol.base import get_protocol
 from annotation.protocol.compound import WRONG_REASONS
@@ -25,6 +25,7 @@ from annotation.services.hours import paid_seconds
 from annotation.services.screens import next_screens, progress, recent_screens, screen_at
 from annotation.services.seat import (
     find_screens,
+    guideline_shown,
     postpone,
     review_part,
 )
@@ -68,7 +69,9 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
 
 
 def _standing(progress: dict[str, Any]) -> str:
-    """What is left to do, in a word: judge, hand_in, or nothing (handed_in)."""
+    """What is left to do, in a word: judge, hand_in, or nothing (handed_in, closed)."""
+    if progress["parts"] and all(part["closed"] for part in progress["parts"]):
+        return "closed"
     if progress["done"] < progress["total"]:
         return "judge"
     return "handed_in" if all(part["handed_in"] for part in progress["parts"]) else "hand_in"
@@ -103,6 +106,7 @@ def _judge_page(
     expert = request.user
     standing = progress(campaign, expert_id=expert.pk)
     recent = recent_screens(campaign, expert_id=expert.pk, count=1)
+    guideline = guideline_shown(campaign)
     correcting = screen is not None and all(row["answer"] for row in screen["rows"])
     return render(
         request,
@@ -114,10 +118,11 @@ def _judge_page(
             "reasons": WRONG_REASONS,
             "reason_keys": reason_keys(),
             "relations": RELATIONS.values() if campaign.protocol == Campaign.Protocol.TRIPLE else (),
-            "guideline": _guideline(campaign),
+            "guideline": guideline,
             "screen": screen,
             "correcting": correcting,
             "closed": screen is not None and _is_closed(standing, screen["part"]),
+            "round_closed": _standing(standing) == "closed",
             "standing": _standing(standing),
             "new_answers": questions.new_answers(campaign, expert),
             "last": recent[0] if recent else None,
@@ -125,7 +130,13 @@ def _judge_page(
             "form": stamp(),
             "empty_row": EMPTY_ROW,
             "data": page_data(
-                campaign, expert=expert, shown=screen, held=held, standing=standing, recent=recent
+                campaign,
+                expert=expert,
+                guideline=guideline,
+                shown=screen,
+                held=held,
+                standing=standing,
+                recent=recent,
             ),
         },
         status=status,
@@ -133,8 +144,8 @@ def _judge_page(
 
 
 def _is_closed(progress: dict[str, Any], part: int) -> bool:
-    """Whether this part is handed in: its answers can be looked at, not changed."""
-    return any(one["handed_in"] for one in progress["parts"] if one["index"] == part)
+    """Whether this part is handed in or its round closed: its answers can be looked at, not changed."""
+    return any(one["handed_in"] or one["closed"] for one in progress["parts"] if one["index"] == part)
 
 
 # The same page as a form
@@ -216,6 +227,8 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
         else recent_screens(campaign, expert_id=expert.pk, count=50)
     )
     if _wants_json(request):
+        if request.headers.get("X-Assay-Expert") not in (None, str(expert.pk)):
+            raise Http404  # a page that was left open does not search for the next person
         return JsonResponse({"units": found})
     upcoming = next_screens(campaign, expert_id=expert.pk)
     context = {
@@ -261,7 +274,12 @@ def hand_in(request: PersonRequest, member: Membership, index: int) -> HttpRespo
             },
             "next": upcoming[0] if upcoming else None,
             "to_hand_in": next(
-                (part for part in parts if part["done"] == part["total"] and not part["handed_in"]), None
+                (
+                    part
+                    for part in parts
+                    if part["done"] == part["total"] and not (part["handed_in"] or part["closed"])
+                ),
+                None,
             ),
             "hours": paid_seconds(campaign, expert_id=expert.pk) / 3600,
             "owner": {"user": expert.pk, "campaign": campaign.slug},
@@ -282,14 +300,7 @@ def guidelines(request: PersonRequest, member: Membership) -> HttpResponse:
         "annotation/guidelines.html",
         {
             "campaign": campaign,
-            "guideline": _guideline(campaign),
+            "guideline": guideline_shown(campaign),
             "relations": RELATIONS.values() if campaign.protocol == Campaign.Protocol.TRIPLE else (),
         },
     )
-
-
-def _guideline(campaign: Campaign) -> Guideline | None:
-    """The version of the round at work: answers are stored under it."""
-    rounds = Round.objects.filter(campaign=campaign).select_related("guideline")
-    current = rounds.filter(state=Round.State.OPEN).last() or rounds.last()
-    return current.guideline if current else None

@@ -1,10 +1,12 @@
 """The judging page as a form: what its fields mean."""
 
+import re
 import time
 import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.core import signing
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -55,6 +57,8 @@ class SheetForm:
             answers=tuple(answers),
             timing=Timing(seconds=self._seconds()),
             reference_seen=self._reference_seen(),
+            guideline=self._guideline(),
+            conditions=self._conditions(),
         )
 
     def refuse_blanks(self) -> None:
@@ -90,7 +94,9 @@ class SheetForm:
         }
 
     def _atoms(self, assignment: int) -> list[int]:
-        return [int(atom) for atom in self.data.getlist(f"atoms-{assignment}") if atom.isdecimal()]
+        return [
+            int(atom) for atom in self.data.getlist(f"atoms-{assignment}") if re.fullmatch("[0-9]{1,3}", atom)
+        ]
 
     def _answer(self, assignment: int, given: Mapping[str, Any]) -> Answer:
         if given["cannot_judge"] == "?":
@@ -112,7 +118,7 @@ class SheetForm:
 
     def _revision(self, assignment: int) -> int:
         raw = self.data.get(f"revision-{assignment}", "")
-        if not raw.isdecimal():
+        if not re.fullmatch("[0-9]{1,7}", raw):
             raise Refused(_("This form is incomplete; open the page again."))
         return int(raw)
 
@@ -128,6 +134,17 @@ class SheetForm:
             return round(max(0.0, time.time() - float(_PAINTED.unsign(self.data.get("painted", "")))), 3)
         except (signing.BadSignature, ValueError):
             return None
+
+    def _guideline(self) -> int | None:
+        """The version that was in force when the page was made."""
+        raw = self.data.get("guideline", "")
+        return int(raw) if re.fullmatch("[1-9][0-9]{0,17}", raw) else None
+
+    def _conditions(self) -> dict[str, str]:
+        """The language the page was made in, which another tab may have changed since; it highlights no translation."""
+        language = self.data.get("page_language", "")
+        shown = {"highlight": "source"} if self.screen["protocol"] == Campaign.Protocol.COMPOUND else {}
+        return {**shown, "language": language} if language in dict(settings.LANGUAGES) else shown
 
     def _reference_seen(self) -> bool | None:
         """Always shown, or not there; a reference folded away may have been opened or not."""

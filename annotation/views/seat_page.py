@@ -7,10 +7,11 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models import Campaign, User
+from annotation.models import Campaign, Guideline, User
 from annotation.protocol.base import get_protocol
 from annotation.protocol.compound import WRONG_REASONS
 from annotation.protocol.definition import Choice, Words
+from annotation.protocol.display import HIDDEN
 from annotation.protocol.triple import GENERAL_RELATIONS, RELATION_NAMES, ZERO_DETAILS
 from annotation.services.answers import NOTE_LIMIT
 from annotation.services.hours import REST_HINT, REST_MINUTES
@@ -42,6 +43,7 @@ def page_data(
     campaign: Campaign,
     *,
     expert: User,
+    guideline: Guideline | None,
     shown: dict[str, Any] | None,
     held: list[dict[str, Any]],
     standing: dict[str, Any],
@@ -54,6 +56,7 @@ def page_data(
         "campaign": campaign.slug,
         "protocol": campaign.protocol,
         "language": get_language(),
+        "guideline": guideline and guideline.pk,
         "settings": {
             "reference": campaign.reference,
             "zeroDetail": campaign.zero_detail,
@@ -73,6 +76,8 @@ def page_data(
             name: {"text": connector_text(name), "unlike": unlike(name)}
             for name in (*RELATION_NAMES, *GENERAL_RELATIONS)
         },
+        "hidden": HIDDEN,
+        "highlight": campaign.highlighted_forms or None,
         "urls": _urls(campaign.slug),
         "words": {name: str(word) for name, word in WORDS.items()},
         "shown": shown,
@@ -88,23 +93,29 @@ def _choices(choices: tuple[Choice, ...]) -> list[dict[str, str]]:
 
 
 def _urls(slug: str) -> dict[str, str]:
-    """Addresses; a 0 at the end of a path stands for the number the script puts in."""
+    """Addresses; in some of them the script puts a number in place of “{number}”."""
     return {
         "judge": reverse("judge", args=[slug]),
         "work": reverse("work", args=[slug]),
         "history": reverse("history", args=[slug]),
-        "handIn": reverse("hand_in", args=[slug, 0]),
+        "handIn": _numbered("hand_in", slug),
         "signIn": reverse("sign_in"),
         "next": reverse("api_next", args=[slug]),
         "recent": reverse("api_recent", args=[slug]),
-        "screen": reverse("api_screen", args=[slug, 0]),
-        "answers": reverse("api_answers", args=[slug, 0]),
-        "later": reverse("api_later", args=[slug, 0]),
-        "back": reverse("api_later_back", args=[slug, 0]),
-        "ask": reverse("api_ask", args=[slug, 0]),
-        "words": reverse("api_words", args=[slug, 0]),
+        "screen": _numbered("api_screen", slug),
+        "answers": _numbered("api_answers", slug),
+        "later": _numbered("api_later", slug),
+        "back": _numbered("api_later_back", slug),
+        "ask": _numbered("api_ask", slug),
+        "words": _numbered("api_words", slug),
         "time": reverse("api_time", args=[slug]),
     }
+
+
+def _numbered(name: str, slug: str) -> str:
+    """The last number of the address is the gap: a campaign may go by a number itself."""
+    before, _gap, after = reverse(name, args=[slug, 0]).rpartition("/0/")
+    return f"{before}/{{number}}/{after}"
 
 
 WORDS: dict[str, str | Promise] = {
@@ -168,6 +179,7 @@ WORDS: dict[str, str | Promise] = {
         "kept for the project manager and does not count."
     ),
     "notAsked": _("Not asked: {unit}"),
+    "notReadable": _("This page cannot read what it kept here; another version of it may have stored that."),
     "serverSays": _("The server answered {status}. Your answer is kept in this browser."),
     "retry": _("Try again"),
     "discard": _("Discard my answer"),
@@ -183,6 +195,9 @@ WORDS: dict[str, str | Promise] = {
     "rest": REST_HINT,
     "dismiss": _("Dismiss"),
     "noMore": _("No unit is left in this browser; waiting for the network."),
+    "searchFailed": _(
+        "The server did not answer, so nothing was searched. Search again once it can be reached."
+    ),
     "leaving": _(
         "{n} answers have not reached the server. They stay in this browser and are sent when you sign in here again. "
         "Sign out?"
@@ -193,11 +208,13 @@ WORDS: dict[str, str | Promise] = {
     "wordsComing": _("Looking for the words …"),
     "noWords": _("Word boundaries need the network; they are not there now."),
     "closedPart": _("This part was handed in; ask the project manager to give it back to you."),
+    "closedRound": _("This round is closed; ask the project manager to open it again."),
     # dialogs
     "nothingFound": _("Nothing found."),
     "characters": _("{n} of {limit} characters"),
     "pressKey": _("press a key"),
     "keyTaken": _("That key is taken by: {action}"),
+    "reasonKey": _("why a row is wrong: {reason}"),
     "correcting": _("Correction"),
     "unit": _("Unit {n}"),
     "nothingBefore": _("There is no earlier answer."),

@@ -6,6 +6,7 @@ own way of waiting.
 """
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,7 @@ class DatabaseWrapper(SQLiteWrapper):
     def _take_turn(self) -> None:
         if self.is_in_memory_db():
             return
-        # Resolved, so that two spellings of one path are one queue.
-        path = Path(os.path.realpath(self.settings_dict["NAME"]) + "-queue")
+        path = _queue_of(self.settings_dict["NAME"])
         timeout = self.settings_dict["OPTIONS"].get("timeout", 5)
         try:
             self._queue.enter(path, timeout=timeout)
@@ -61,3 +61,9 @@ class DatabaseWrapper(SQLiteWrapper):
             super()._close()  # type: ignore[misc]
         finally:
             self._queue.leave()
+
+
+@lru_cache
+def _queue_of(database: str | Path) -> Path:
+    """The file in which the writers of a database wait: resolved, two spellings of one path are one queue."""
+    return Path(os.path.realpath(database) + "-queue")

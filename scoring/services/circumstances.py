@@ -1,66 +1,68 @@
-"""What agreement is also told apart by: the guideline version and the month the answers were given in.
+"""What agreement is also told apart by: the guideline version, and the month the answers were given in, or their
+third of the time where that is one month.
 
 Most campaigns have one of each; then nothing is read. An item whose answers fall into two groups stands as mixed.
 """
 
-from collections.abc import Hashable, Sequence
+import numpy as np
+from django.db.models import F
 
-from django.db.models import F, Max, Min, QuerySet
-from django.utils import timezone
+from annotation.models import Annotation, Campaign, Guideline
+from scoring.services.answers import DAY, Answers
+from scoring.services.columns import Numbers, columns
+from scoring.stats.agreement_groups import Groups, groups_of_numbers, month_name, shared_groups, thirds
+from scoring.stats.agreement_table import MISSING
 
-from annotation.models import Annotation, Assignment, Campaign, Guideline, Round
-from scoring.stats.agreement_groups import months, shared_groups
-
-CHUNK = 5000
+MONTHS_BEFORE_1970 = 1970 * 12
 
 
 def circumstances(
-    campaign: Campaign, items: Sequence[Hashable], *, round_kind: str, part: int | None
-) -> dict[str, list[str]]:
-    """By name the group of each item (its number in the campaign); only what has more than one group."""
-    answers = Assignment.objects.filter(
-        round__campaign=campaign,
-        round__kind=round_kind,
-        withdrawn_at__isnull=True,
-        answered_at__isnull=False,
-        item__retired_at__isnull=True,
-    ).exclude(label="")
-    if part is not None:
-        answers = answers.filter(part=part)
-    found = {"guideline": _versions(campaign, answers), "month": _months(campaign, answers, round_kind)}
-    of_items: dict[str, list[str]] = {}
-    for name, rows in found.items():
-        if len({group for _item, group in rows}) > 1:
-            judged = [item for item, _group in rows]
-            of_items[name] = _known(items, judged, [group for _item, group in rows])
-    return of_items
+    campaign: Campaign, answers: Answers, *, round_kind: str, part: int | None
+) -> dict[str, Groups]:
+    """By name the group of each item; only what has more than one group.
+
+    An item that nobody could judge belongs nowhere.
+    """
+    given = {"guideline": _versions(campaign, answers, round_kind, part), **_times(answers)}
+    return {
+        name: shared_groups(of_judgement, items, n_items=len(answers.items))
+        for name, (of_judgement, items) in given.items()
+        if len(of_judgement.names) > 1
+    }
 
 
-def _known(items: Sequence[Hashable], judged: Sequence[int], groups: Sequence[str]) -> list[str]:
-    """An item that nobody could judge belongs nowhere."""
-    with_group = set(judged)
-    shared = iter(shared_groups([item for item in items if item in with_group], groups, judged))
-    return [str(next(shared)) if item in with_group else "" for item in items]
-
-
-def _versions(campaign: Campaign, answers: QuerySet[Assignment]) -> list[tuple[int, str]]:
+def _versions(
+    campaign: Campaign, answers: Answers, round_kind: str, part: int | None
+) -> tuple[Groups, Numbers]:
+    """The guideline version of each label, and the row of its item."""
     if Guideline.objects.filter(campaign=campaign).count() < 2:
-        return []
-    rows = Annotation.objects.filter(assignment__in=answers, revision=F("assignment__revision"))
-    pairs = rows.values_list("assignment__item__position", "guideline__version").iterator(CHUNK)
-    return [(item, str(version)) for item, version in pairs]
+        return _NOTHING
+    rows = Annotation.objects.filter(
+        assignment__round__campaign=campaign,
+        assignment__round__kind=round_kind,
+        assignment__withdrawn_at__isnull=True,
+        revision=F("assignment__revision"),
+    ).exclude(assignment__label="")
+    if part is not None:
+        rows = rows.filter(assignment__part=part)
+    item, version = columns(rows, "assignment__item", "guideline__version")
+    place = answers.items.rows_of(item)
+    there = place != MISSING
+    return groups_of_numbers(version[there], str), place[there]
 
 
-def _months(campaign: Campaign, answers: QuerySet[Assignment], round_kind: str) -> list[tuple[int, str]]:
-    """A round that began this month has answers of one month only; else the first and the last answer tell."""
-    begun = Round.objects.filter(campaign=campaign, kind=round_kind).aggregate(first=Min("created_at"))[
-        "first"
-    ]
-    if begun is None or f"{begun:%Y-%m}" == f"{timezone.now():%Y-%m}":
-        return []
-    ends = answers.aggregate(first=Min("answered_at"), last=Max("answered_at"))
-    if ends["first"] is None or f"{ends['first']:%Y-%m}" == f"{ends['last']:%Y-%m}":
-        return []
-    rows = list(answers.values_list("item__position", "answered_at").iterator(CHUNK))
-    of_rows = months([moment for _item, moment in rows if moment is not None])
-    return [(item, month) for (item, _moment), month in zip(rows, of_rows, strict=True)]
+def _times(answers: Answers) -> dict[str, tuple[Groups, Numbers]]:
+    """The month of each label and the row of its item; of one month the third of its time, if it is a day or more."""
+    if answers.moment is None:
+        return {}
+    judged = answers.label != MISSING
+    moment, item = answers.moment[judged], answers.item[judged]
+    month = moment.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64) + MONTHS_BEFORE_1970
+    months = groups_of_numbers(month, month_name)
+    if len(months.names) > 1:
+        return {"month": (months, item)}
+    lasted = np.ptp(moment) if len(moment) else 0
+    return {"third": (thirds(moment), item)} if lasted >= DAY.total_seconds() else {}
+
+
+_NOTHING = Groups(np.empty(0, dtype=np.int64), ()), np.empty(0, dtype=np.int64)

@@ -4,7 +4,7 @@ A run stands under a title, "system / run"; two runs are named by their titles.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from annotation.models import Campaign, Item, System
 from annotation.protocol.sentences import say
@@ -19,13 +19,15 @@ from scoring.services.gather import (
 from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.error_rates import WRONG, Instances
 from scoring.stats.paired_texts import compare_texts
-from scoring.stats.significance import compare_systems
+from scoring.stats.significance import compare_systems, pair_differences
 from scoring.stats.systems import JudgedSystem, SystemTable, differing, heat_map, system_table
 
 Document = dict[str, Any]
 Run = tuple[str, str]
+Pair = tuple[str | None, str | None]  # two runs by their titles, where they are named
 
-ONE_SYSTEM = say("There is one system in this campaign, so there is nothing to compare it with.")
+ONE_SYSTEM = say("There is one system here, so there is nothing to compare it with.")
+CHOSEN_TWICE = say("This is one run, chosen twice; choose two.")
 
 
 def title_of(run: Run) -> str:
@@ -33,38 +35,54 @@ def title_of(run: Run) -> str:
     return " / ".join(name for name in run if name)
 
 
+def one_system(n_runs: int) -> str:
+    """Why no two systems are compared: there is one, with one run or several."""
+    if n_runs == 1:
+        return ONE_SYSTEM
+    return say(
+        "There is one system here, so no two systems are compared; its {n} runs can be, two at a time.",
+        n=n_runs,
+    )
+
+
 def comparison(
     campaign: Campaign,
     *,
     labels: str | None = None,
-    pair: tuple[str | None, str | None] = (None, None),
+    among: Sequence[str] = (),
+    pair: Pair = (None, None),
     texts: bool = True,
     seed: int,
     resamples: int,
 ) -> Document:
-    """Everything that compares a campaign's systems; `texts` takes BLEU and chrF of the pair as well.
+    """Everything that compares a campaign's systems, or those of these names; `texts` takes BLEU and chrF of the pair
+    as well.
 
     Six queries, and four more for the texts, however many systems there are.
     """
     found_labels = labels_of(campaign, labels)
-    gathered = all_instances_of(campaign, found_labels)
-    if not gathered:
+    there = all_instances_of(campaign, found_labels)
+    if not there:
         raise Refused(say("This campaign has no translations yet; import items first."))
-    runs = list(gathered)
-    systems = _systems({run: instances for run, (instances, _items) in gathered.items()})
-    found = compare_systems(systems, labels=found_labels.signature, seed=seed, resamples=resamples)
+    names = list(dict.fromkeys(system for system, _run in there))
+    check_among(among, names)
+    gathered = {run: found for run, found in there.items() if not among or run[0] in among}
+    runs, instances = list(gathered), [found for found, _items in gathered.values()]
+    systems = _systems(runs, instances)
+    drawing: Drawing = {"seed": seed, "resamples": resamples}
+    found = compare_systems(systems, labels=found_labels.signature, **drawing)
     table = system_table(systems)
     titles = [title_of(run) for run in runs]
-    places = _places(runs, titles, pair)
-    items = [
-        dict(zip(instances.context.tolist(), behind, strict=True)) for instances, behind in gathered.values()
-    ]
+    places = chosen_pair(runs, titles, pair)
+    items = [dict(zip(found.context.tolist(), behind, strict=True)) for found, behind in gathered.values()]
     return {
         "campaign": campaign.slug,
+        "of": names,
         "runs": titles,
         **found.as_json(),
-        **({"one_system": ONE_SYSTEM} if len(systems) == 1 else {}),
+        **({"one_system": one_system(len(runs))} if len(systems) == 1 else {}),
         "heat_map": heat_map(table).as_json(),
+        "pair": _pair(titles, instances, places, drawing) if places else None,
         "differing": _differing(campaign, table, titles, places, items) if places else None,
         "texts": _texts(campaign, [runs[place] for place in places], seed, resamples)
         if texts and places
@@ -73,17 +91,34 @@ def comparison(
     }
 
 
-def _systems(runs: Mapping[Run, Instances]) -> list[JudgedSystem]:
+class Drawing(TypedDict):
+    """Of the bootstrap."""
+
+    seed: int
+    resamples: int
+
+
+def _systems(runs: Sequence[Run], instances: Sequence[Instances]) -> list[JudgedSystem]:
     by_name: dict[str, list[Instances]] = {}
-    for (system, _run), instances in runs.items():
-        by_name.setdefault(system, []).append(instances)
+    for (system, _run), of_run in zip(runs, instances, strict=True):
+        by_name.setdefault(system, []).append(of_run)
     return [JudgedSystem(name=name, runs=tuple(of_system)) for name, of_system in by_name.items()]
 
 
-def _places(
-    runs: Sequence[Run], titles: Sequence[str], pair: tuple[str | None, str | None]
-) -> tuple[int, ...]:
-    """The two runs asked for; by default the first of the first two systems, else the first two runs."""
+def check_among(names: Sequence[str], there: Sequence[str]) -> None:
+    """Refused where a system is named that is not there."""
+    unknown = [name for name in names if name not in there]
+    if unknown:
+        raise Refused(
+            say("There is no system “{name}”; there are: {names}.", name=unknown[0], names=", ".join(there))
+        )
+
+
+def chosen_pair(runs: Sequence[Run], titles: Sequence[str], pair: Pair) -> tuple[int, ...]:
+    """The two runs asked for, by their places; none where there is one run.
+
+    What is not asked for is the first run there is, and the first one of another system, or else of the same.
+    """
     if len(runs) < 2:
         return ()
     unknown = [name for name in pair if name is not None and name not in titles]
@@ -95,11 +130,27 @@ def _places(
                 names=", ".join(titles),
             )
         )
-    a = 0 if pair[0] is None else titles.index(pair[0])
-    if pair[1] is not None:
-        return a, titles.index(pair[1])
-    others = [place for place in range(len(runs)) if place != a]
-    return a, next((place for place in others if runs[place][0] != runs[a][0]), others[0])
+    a, b = (None if name is None else titles.index(name) for name in pair)
+    if a is None:
+        a = _beside(runs, 0) if b == 0 else 0
+    return a, _beside(runs, a) if b is None else b
+
+
+def _beside(runs: Sequence[Run], place: int) -> int:
+    others = [other for other in range(len(runs)) if other != place]
+    return next((other for other in others if runs[other][0] != runs[place][0]), others[0])
+
+
+def _pair(
+    titles: Sequence[str], instances: Sequence[Instances], places: tuple[int, ...], drawing: Drawing
+) -> Document:
+    """The differences of two runs; none where one run was chosen twice."""
+    a, b = places
+    if a == b:
+        return {"a": titles[a], "b": titles[b], "differences": [], "reason": CHOSEN_TWICE}
+    one, other = (JudgedSystem(name=titles[place], runs=(instances[place],)) for place in places)
+    found = pair_differences(one, other, **drawing)
+    return {"a": titles[a], "b": titles[b], "differences": [difference.as_json() for difference in found]}
 
 
 def _differing(

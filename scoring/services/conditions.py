@@ -85,7 +85,7 @@ def _meet(found: dict[int, str], item: int, value: str) -> None:
 
 
 def more_breakdowns(
-    instances: Instances, conditions: Conditions, *, labels: str, seed: int, resamples: int
+    instances: Instances, conditions: Conditions, *, seed: int, resamples: int
 ) -> dict[str, dict[str, Rates]]:
     """The rates by each atom and by each condition; a table without rows where nothing is known."""
     of_conditions = {
@@ -94,9 +94,9 @@ def more_breakdowns(
         "session_position": conditions.session_position,
     }
     return {
-        "atom": by_member(instances, conditions.atoms, labels=labels, seed=seed, resamples=resamples),
+        "atom": by_member(instances, conditions.atoms, seed=seed, resamples=resamples),
         **{
-            name: by_condition(instances, values, labels=labels, seed=seed, resamples=resamples)
+            name: by_condition(instances, values, seed=seed, resamples=resamples)
             for name, values in of_conditions.items()
         },
     }

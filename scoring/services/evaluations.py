@@ -12,6 +12,7 @@ from annotation.models import Campaign, Job, Part, User
 from annotation.services import jobs
 from scoring.models import Evaluation
 from scoring.services.measure import Options, report
+from scoring.services.peeks import record_peek_of_job
 
 AGREEMENT = "agreement"
 
@@ -30,7 +31,12 @@ def agreement_work(job: Job, progress: Callable[..., None]) -> Callable[[], dict
     part = job.arguments.get("part")
     document = report(job.campaign, "agreement", Options(part=part))
     progress(1, 1)
-    return lambda: {"evaluation": store(job.campaign, AGREEMENT, document, part=part).pk}
+
+    def keep() -> dict[str, Any]:
+        record_peek_of_job(job)
+        return {"evaluation": store(job.campaign, AGREEMENT, document, part=part).pk}
+
+    return keep
 
 
 def store(campaign: Campaign, kind: str, document: dict[str, Any], *, part: int | None = None) -> Evaluation:

@@ -5,19 +5,23 @@ only for managers who ask.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.models import Assignment, Campaign, Context, FinalLabel, Item, Output, Round, System
+from annotation.models import Campaign, Context, FinalLabel, Item, Output, Round, System
 from annotation.protocol.base import get_protocol
 from annotation.protocol.labels import get_rule
 from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
 from annotation.services.labels import compute, passed_over, rule_for, stale_labels
-from scoring.stats.agreement_input import ratings_from_long
+from annotation.services.snapshot import snapshot
+from scoring.services.answers import answers_of, part_groups
+from scoring.services.circumstances import circumstances
+from scoring.stats.agreement_groups import Groups, groups_of_numbers
+from scoring.stats.agreement_input import ratings_from_numbers
 from scoring.stats.agreement_table import Ratings
 from scoring.stats.composition import LabelledTriples
 from scoring.stats.error_rates import UNDECIDED, Instances
@@ -236,47 +240,34 @@ def ratings_of(
     names: Mapping[int, str],
     round_kind: str = Round.Kind.MAIN,
     part: int | None = None,
-) -> tuple[Ratings, dict[str, list[str]]]:
-    """Every answer of a round, and for each item its part and its relation or type.
+) -> tuple[Ratings, dict[str, Groups]]:
+    """Every answer of a round, and the groups of its items: by part, by relation or type, by circumstances.
 
     An item's independent answers are those of the main round; they freeze when it is opened to discussion.
     """
     protocol = get_protocol(campaign.protocol)
-    group = "item__relation" if campaign.protocol == Campaign.Protocol.TRIPLE else "unit__type"
-    assignments = Assignment.objects.filter(
-        round__campaign=campaign,
-        round__kind=round_kind,
-        withdrawn_at__isnull=True,
-        answered_at__isnull=False,
-        item__retired_at__isnull=True,
-    )
-    if part is not None:
-        assignments = assignments.filter(part=part)
-    rows = list(
-        assignments.order_by("item__position", "slot")
-        .values_list("item__position", "expert", "label", "slot", "unit", "part__index", group)
-        .iterator(CHUNK)
-    )
-    ratings = ratings_from_long(
-        [row[0] for row in rows],
-        [f"{row[1]:012d}" for row in rows],  # by account: what people are called must not move the intervals
-        [row[2] or None for row in rows],
+    compounds = campaign.protocol == Campaign.Protocol.COMPOUND
+    with snapshot():
+        answers = answers_of(campaign, round_kind=round_kind, part=part)
+        more = circumstances(campaign, answers, round_kind=round_kind, part=part)
+    # By account: what people are called must not move the intervals.
+    accounts = groups_of_numbers(answers.expert, names.__getitem__)
+    ratings = ratings_from_numbers(
+        item=answers.item,
+        rater=accounts.numbers,
+        label=answers.label,
+        slot=answers.slot,
+        raters=accounts.names,
         categories=protocol.labels,
         scale=protocol.scale_values,
-        slots=[row[3] for row in rows],
-        clusters=[row[4] for row in rows] if campaign.protocol == Campaign.Protocol.COMPOUND else None,
+        items=answers.items.position,
+        clusters=answers.items.unit if compounds else None,
     )
-    ratings = replace(ratings, raters=tuple(names[int(account)] for account in ratings.raters))
-    first = {row[0]: row for row in reversed(rows)}
-    groups = {
-        "part": [_part_name(first[item][5]) for item in ratings.items],
-        group.rpartition("__")[2]: [str(first[item][6]) for item in ratings.items],
+    return ratings, {
+        "part": part_groups(answers),
+        "type" if compounds else "relation": answers.items.group,
+        **more,
     }
-    return ratings, groups
-
-
-def _part_name(index: int | None) -> str:
-    return "imported" if index is None else str(index)
 
 
 def triples_of(campaign: Campaign, labels: Labels) -> tuple[LabelledTriples, list[int]]:

@@ -5,27 +5,32 @@ A document holds its signature and the labels it rests on; nothing in it is roun
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.formats.nodes import read_nodes
 from annotation.models import Campaign, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.compound import analyse
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import Sentence, say
 from annotation.services.errors import Refused
 from annotation.services.exports import names_of
-from scoring.services.circumstances import circumstances
-from scoring.services.comparing import comparison
+from scoring.services.after_resolution import after_resolution
+from scoring.services.comparing import comparison, title_of
+from scoring.services.comparing_predictions import Wanted, compared_predictions
 from scoring.services.conditions import conditions_of, more_breakdowns
 from scoring.services.doubles import doubles_of, repeats_of
+from scoring.services.drawn import DrawnSample, beside_the_sample, sample_of
+from scoring.services.files import NamedFile
 from scoring.services.gather import (
     Labels,
     SystemRun,
     Translations,
+    all_instances_of,
     choose_run,
     instances_of,
     labels_of,
@@ -34,16 +39,21 @@ from scoring.services.gather import (
     triples_of,
 )
 from scoring.services.judge_files import fingerprint, verdicts_of
+from scoring.services.methods import methods
+from scoring.services.peeks import open_answers
+from scoring.services.plain_texts import plain_bleu
 from scoring.stats.agreement import agreement, by_group
 from scoring.stats.artifacts import artifacts
 from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.classification import Gold, human_performance
 from scoring.stats.composition import composition
-from scoring.stats.compound_check import CompoundCheck, compound_check, read_lexicon
+from scoring.stats.compound_check import CompoundCheck, compound_check, judge_check, read_lexicon
 from scoring.stats.consistency import Repeats, self_consistency
 from scoring.stats.difference_estimate import difference_estimate
-from scoring.stats.error_rates import Instances, error_rates
+from scoring.stats.error_rates import UNDECIDED, ErrorRates, Instances, error_rates
+from scoring.stats.node_classes import derived_classes
 from scoring.stats.noise import Model, noise_corrected
+from scoring.stats.paired_texts import score_with_interval
 
 SEED = 0
 Document = dict[str, Any]
@@ -64,10 +74,18 @@ class Options:
     part: int | None = None
     a: str | None = None  # of the comparison: two runs by their titles
     b: str | None = None
-    judge: bytes | None = None  # of the estimate: a file of 1 and 0
+    among: Sequence[str] = ()  # of the comparison: the systems to compare; none for all
+    release: str | None = None  # of the comparison of triples: what was submitted against it
+    split: str | None = None
+    judge: bytes | None = None  # of the estimate and the compound check: a file of 1 and 0
     judge_name: str = "judge.csv"
-    column: str | None = None  # of that file
+    column: str | None = None  # of that file, or of the translations of `test_set`
     texts: bool = True  # BLEU and chrF in the comparison as well: slow
+    training: NamedFile | None = None  # of the statistics: the nodes of a training set
+    derive_classes: bool = False  # from these nodes
+    test_set: NamedFile | None = None  # of BLEU: translations and references that are none of the campaign's
+    hypotheses: NamedFile | None = None  # the same as two texts, line by line
+    references: NamedFile | None = None
     resamples: int = 1000
     seed: int = SEED
 
@@ -80,9 +98,7 @@ def error_rates_report(campaign: Campaign, options: Options) -> Document:
     instances, items = instances_of(chosen, labels)
     drawing: Drawing = {"seed": options.seed, "resamples": options.resamples}
     rates = error_rates(instances, labels=labels.signature, **drawing)
-    more = more_breakdowns(
-        instances, conditions_of(campaign, instances, items), labels=labels.signature, **drawing
-    )
+    more = more_breakdowns(instances, conditions_of(campaign, instances, items), **drawing)
     document = rates.as_json()
     document["by"] |= {
         name: {value: row.as_json() for value, row in rows.items()} for name, rows in more.items()
@@ -127,7 +143,6 @@ def agreement_report(campaign: Campaign, options: Options) -> Document:
     """How far the experts' independent answers agree, pooled, by pair of people, by part and relation or type."""
     names = names_of(campaign, real=options.real_names).by_user
     ratings, groups = ratings_of(campaign, names=names, round_kind=options.round, part=options.part)
-    groups |= circumstances(campaign, ratings.items, round_kind=options.round, part=options.part)
     report = agreement(ratings, seed=options.seed, resamples=options.resamples)
     by = {
         name: {
@@ -139,6 +154,9 @@ def agreement_report(campaign: Campaign, options: Options) -> Document:
         }
         for name, values in groups.items()
     }
+    after: Document = {"value": None, "reason": say("there was no resolution")}
+    if options.round == Round.Kind.MAIN:
+        after = after_resolution(campaign, ratings, names)
     repeats = (
         repeats_of(campaign, names) if options.round == Round.Kind.MAIN and options.part is None else None
     )
@@ -147,7 +165,7 @@ def agreement_report(campaign: Campaign, options: Options) -> Document:
         "round": options.round,
         **report.as_json(),
         "by": by,
-        "after_resolution": {"value": None, "reason": "there was no resolution"},
+        "after_resolution": after,
         **({} if repeats is None else {"self_consistency": _consistency(campaign, repeats, options)}),
     }
 
@@ -164,8 +182,13 @@ def _consistency(campaign: Campaign, repeats: Repeats, options: Options) -> Docu
 
 
 def _in_counting_order(value: str) -> tuple[int, str]:
-    """Parts by their number, 2 before 10; names after them."""
+    """Parts by their number, 2 before 10; thirds of the time as they come; names after them."""
+    if value in THIRDS:
+        return THIRDS.index(value), ""
     return (int(value), "") if value.isdecimal() else (sys.maxsize, value)
+
+
+THIRDS = ("early", "middle", "late")
 
 
 def statistics_report(campaign: Campaign, options: Options) -> Document:
@@ -173,8 +196,24 @@ def statistics_report(campaign: Campaign, options: Options) -> Document:
     _only(campaign, Campaign.Protocol.TRIPLE, "statistics")
     labels = labels_of(campaign, options.labels)
     triples, _items = triples_of(campaign, labels)
-    table = composition(triples, labels=labels.signature)
-    return {"campaign": campaign.slug, **table.as_json(), "labels": labels.as_json()}
+    nodes = _training_nodes(options)
+    table = composition(triples, labels=labels.signature, training_nodes=nodes)
+    document = {"campaign": campaign.slug, **table.as_json(), "labels": labels.as_json()}
+    if options.training is not None and nodes is not None:
+        document["training"] = {**options.training.as_json(), "nodes": len(nodes)}
+        if options.derive_classes:
+            document["derived"] = derived_classes(triples, nodes, labels=labels.signature).as_json()
+    return document
+
+
+def _training_nodes(options: Options) -> frozenset[str] | None:
+    if options.training is not None:
+        return read_nodes(options.training.data, name=options.training.name)
+    if options.derive_classes:
+        raise Refused(
+            say("Classes are derived from the nodes of a training set: name its file (--training).")
+        )
+    return None
 
 
 def human_report(campaign: Campaign, options: Options) -> Document:
@@ -183,7 +222,7 @@ def human_report(campaign: Campaign, options: Options) -> Document:
     labels = labels_of(campaign, options.labels)
     triples, items = triples_of(campaign, labels)
     gold = Gold(label=triples.label, item_class=triples.item_class, relation=triples.relation)
-    slots = _slot_scores(campaign, items)
+    slots = slot_scores(campaign, items)
     result = human_performance(gold, slots, labels=labels.signature, votes="independent")
     return {
         "campaign": campaign.slug,
@@ -196,7 +235,8 @@ def human_report(campaign: Campaign, options: Options) -> Document:
     }
 
 
-def _slot_scores(campaign: Campaign, items: list[int]) -> NDArray[np.float64]:
+def slot_scores(campaign: Campaign, items: list[int]) -> NDArray[np.float64]:
+    """(items, slots): each item's independent scores, NaN where there is none."""
     place = {item: row for row, item in enumerate(items)}
     scores = np.full((len(items), campaign.annotators_per_item), np.nan)
     main = campaign.rounds.get(kind=Round.Kind.MAIN, number=1)
@@ -219,6 +259,14 @@ def artifacts_report(campaign: Campaign, options: Options) -> Document:
 def bleu_report(campaign: Campaign, options: Options) -> Document:
     """Character BLEU of a system against the references, and chrF beside it."""
     _only(campaign, Campaign.Protocol.COMPOUND, "BLEU")
+    if options.test_set or options.hypotheses or options.references:
+        found = plain_bleu(
+            texts=options.test_set,
+            hypotheses=options.hypotheses,
+            references=options.references,
+            column=options.column,
+        )
+        return {"campaign": campaign.slug, "system": options.system, "run": options.run, **found}
     chosen = choose_run(campaign, options.system, options.run)
     texts = translations_of(chosen)
     if not any(texts.references):
@@ -226,21 +274,27 @@ def bleu_report(campaign: Campaign, options: Options) -> Document:
     keep = [kept and bool(reference) for kept, reference in zip(texts.keep, texts.references, strict=True)]
     result = corpus_bleu(texts.hypotheses, texts.references, keep=keep, names=texts.names)
     beside = corpus_chrf(texts.hypotheses, texts.references, keep=keep, names=texts.names)
+    units = [unit for unit, kept in zip(texts.units, keep, strict=True) if kept]
+    drawing: Drawing = {"seed": options.seed, "resamples": options.resamples}
     return {
         "campaign": campaign.slug,
         "system": chosen.system.name,
         "run": chosen.run,
-        **result.as_json(),
-        "chrf": beside.as_json(),
+        **score_with_interval(result, clusters=units, **drawing),
+        "chrf": score_with_interval(beside, clusters=units, **drawing),
     }
 
 
 def comparison_report(campaign: Campaign, options: Options) -> Document:
-    """Systems on the same compounds: figures over runs, paired differences, and where two of them part."""
-    _only(campaign, Campaign.Protocol.COMPOUND, "the comparison of systems")
+    """Systems on the same compounds or triples: figures over runs, paired differences, and where two of them part."""
+    if campaign.protocol == Campaign.Protocol.TRIPLE:
+        return compared_predictions(
+            campaign, wanted_predictions(options), seed=options.seed, resamples=options.resamples
+        )
     return comparison(
         campaign,
         labels=options.labels,
+        among=options.among,
         pair=(options.a, options.b),
         texts=options.texts,
         seed=options.seed,
@@ -248,23 +302,79 @@ def comparison_report(campaign: Campaign, options: Options) -> Document:
     )
 
 
+def wanted_predictions(options: Options) -> Wanted:
+    """Which submissions are to be compared."""
+    return Wanted(
+        release=options.release,
+        split=options.split,
+        labels=options.labels,
+        among=options.among,
+        pair=(options.a, options.b),
+    )
+
+
 def compound_check_report(campaign: Campaign, options: Options) -> Document:
     """What an automatic check finds, and how well it finds what the experts found. A diagnostic, no substitute."""
+    run = checked_run(campaign, options)
+    return {
+        "campaign": campaign.slug,
+        "system": run.chosen.system.name,
+        "run": run.chosen.run,
+        "judge": run.judge,
+        **run.result.as_json(),
+        "labels": run.labels.as_json(),
+    }
+
+
+@dataclass(frozen=True)
+class CheckedRun:
+    """A run with the experts' verdicts and the check's, instance by instance."""
+
+    chosen: SystemRun
+    labels: Labels
+    there: "_There"
+    judge: str
+    result: CompoundCheck
+
+    @property
+    def items(self) -> list[int]:
+        """The item behind each instance."""
+        return [self.there.texts.items[row] for row in self.there.rows]
+
+
+def checked_run(campaign: Campaign, options: Options) -> CheckedRun:
+    """The check over one run, by a lexicon or by a file of 1 and 0."""
     _only(campaign, Campaign.Protocol.COMPOUND, "the compound check")
-    if options.lexicon is None:
+    if (options.judge is None) == (options.lexicon is None):
         raise Refused(
-            say("The compound check needs a lexicon of translations: name the file with --lexicon.")
+            say(
+                "The check needs one automatic judge: a lexicon of translations (--lexicon), or a file of 1 and 0 "
+                "(--judge)."
+            )
         )
     labels = labels_of(campaign, options.labels)
     chosen = choose_run(campaign, options.system, options.run)
-    result = _checked(_there(chosen, labels), options.lexicon, labels, options)
-    return {
-        "campaign": campaign.slug,
-        "system": chosen.system.name,
-        "run": chosen.run,
-        **result.as_json(),
-        "labels": labels.as_json(),
-    }
+    there, judge = _there(chosen, labels), _judge_name(options)
+    if options.judge is not None:
+        verdicts = _verdicts(chosen, there, options.judge, options)
+        result = judge_check(
+            there.instances, verdicts, judge=judge, labels=labels.signature, seed=options.seed
+        )
+    else:
+        result = _checked(there, labels, options)
+    return CheckedRun(chosen, labels, there, judge, result)
+
+
+def _judge_name(options: Options) -> str:
+    """What the automatic judge is called in documents."""
+    if options.judge is not None:
+        return f"file-{fingerprint(options.judge)}"
+    return "compound-check" + ("-compatible" if options.compatible else "")
+
+
+def _verdicts(chosen: SystemRun, there: "_There", judge: bytes, options: Options) -> NDArray[np.int8]:
+    contexts = there.instances.context.tolist()
+    return verdicts_of(chosen, contexts, judge, name=options.judge_name, column=options.column)
 
 
 @dataclass(frozen=True)
@@ -281,15 +391,16 @@ def _there(chosen: SystemRun, labels: Labels) -> _There:
     texts = translations_of(chosen)
     by_item = {item: row for row, item in enumerate(texts.items)}
     there = np.array([item in by_item for item in items], dtype=np.bool_)
-    return _There(_only_rows(instances, there), [by_item[item] for item in items if item in by_item], texts)
+    return _There(instances.only(there), [by_item[item] for item in items if item in by_item], texts)
 
 
-def _checked(there: _There, lexicon: bytes, labels: Labels, options: Options) -> CompoundCheck:
+def _checked(there: _There, labels: Labels, options: Options) -> CompoundCheck:
+    assert options.lexicon is not None
     return compound_check(
         there.instances,
         analyses=[analyse(there.texts.compounds[row]) for row in there.rows],
         translations=[there.texts.hypotheses[row] for row in there.rows],
-        lexicon=read_lexicon(lexicon, compatible=options.compatible),
+        lexicon=read_lexicon(options.lexicon, compatible=options.compatible),
         labels=labels.signature,
         seed=options.seed,
     )
@@ -307,38 +418,54 @@ def estimate_report(campaign: Campaign, options: Options) -> Document:
         )
     labels = labels_of(campaign, options.labels)
     chosen = choose_run(campaign, options.system, options.run)
-    there = _there(chosen, labels)
+    there, judge = _there(chosen, labels), _judge_name(options)
     if options.judge is not None:
-        judge = f"file-{fingerprint(options.judge)}"
-        automatic = verdicts_of(
-            chosen,
-            there.instances.context.tolist(),
-            options.judge,
-            name=options.judge_name,
-            column=options.column,
-        )
+        verdicts = _verdicts(chosen, there, options.judge, options)
     else:
-        assert options.lexicon is not None
-        judge = "compound-check" + ("-compatible" if options.compatible else "")
-        automatic = _checked(there, options.lexicon, labels, options).verdict
-    result = difference_estimate(there.instances, automatic, labels=labels.signature, judge=judge)
+        verdicts = _checked(there, labels, options).verdict
+    sample = sample_of(campaign)
+    drawn = None if sample is None else sample.rows(there.instances.unit)
+    result = difference_estimate(there.instances, verdicts, labels=labels.signature, judge=judge, drawn=drawn)
     return {
         "campaign": campaign.slug,
         "system": chosen.system.name,
         "run": chosen.run,
         "judge": judge,
         **result.as_json(),
+        "sample": None if sample is None else sample.as_json(),
+        "warnings": _of_sample(campaign, sample, there.instances),
         "labels": labels.as_json(),
     }
 
 
-def _only_rows(instances: Instances, there: NDArray[np.bool_]) -> Instances:
-    return Instances(
-        unit=instances.unit[there],
-        context=instances.context[there],
-        verdict=instances.verdict[there],
-        cannot_judge=instances.cannot_judge[there],
-    )
+def _of_sample(campaign: Campaign, sample: DrawnSample | None, instances: Instances) -> list[Sentence]:
+    """What is to be known of the sample: units that came later, answers outside of it."""
+    if sample is None:
+        return []
+    beside = ~sample.rows(instances.unit) & (instances.verdict != UNDECIDED)
+    answered = len(set(instances.unit[beside].tolist()))
+    return [*sample.warnings(campaign), *([beside_the_sample(answered)] if answered else [])]
+
+
+def methods_report(campaign: Campaign, options: Options) -> Document:
+    """A paragraph for a paper; without figures made of answers while some are open."""
+    labels = labels_of(campaign, options.labels)
+    drawing: Drawing = {"seed": options.seed, "resamples": options.resamples}
+    agreed: Document | None = None
+    rates: dict[str, ErrorRates] = {}
+    if not open_answers(campaign):
+        ratings, _groups = ratings_of(campaign, names=names_of(campaign, real=False).by_user)
+        agreed = agreement(ratings, **drawing).as_json() if len(ratings.raters) > 1 else None
+        if campaign.protocol == Campaign.Protocol.COMPOUND and labels.by_item:
+            rates = {
+                title_of(run): error_rates(_without_tables(instances), labels=labels.signature, **drawing)
+                for run, (instances, _items) in all_instances_of(campaign, labels).items()
+            }
+    return methods(campaign, labels=labels, agreement=agreed, rates=rates, **drawing)
+
+
+def _without_tables(instances: Instances) -> Instances:
+    return instances.only(np.ones(instances.unit.size, dtype=np.bool_))
 
 
 def _only(campaign: Campaign, protocol: str, what: str) -> None:
@@ -362,6 +489,7 @@ REPORTS: Mapping[str, Callable[[Campaign, Options], Document]] = {
     "comparison": comparison_report,
     "compound-check": compound_check_report,
     "estimate": estimate_report,
+    "methods": methods_report,
 }
 
 

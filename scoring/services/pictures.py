@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from django.utils.translation import gettext
 
 from annotation.models import Campaign
 from annotation.protocol.sentences import say
@@ -21,13 +20,15 @@ from scoring.stats.curves import precision_recall, reliability
 
 Document = Mapping[str, Any]
 
-KINDS = ("artifacts", "comparison")  # reports with a picture
-CURVES = ("precision-recall", "reliability")
+PICTURES = ("error-rates", "artifacts", "comparison")  # reports that have one
+CURVES = ("precision-recall", "reliability")  # of a submission
 
 
 def picture_of(campaign: Campaign, kind: str, options: Options) -> Document:
     """The data of a report's picture; Refused where there is nothing to draw."""
-    if kind == "comparison":
+    if kind == "error-rates" and campaign.protocol == Campaign.Protocol.COMPOUND:
+        return _histogram(report(campaign, kind, options))
+    if kind == "comparison" and campaign.protocol == Campaign.Protocol.COMPOUND:
         document = report(campaign, kind, replace(options, texts=False))["heat_map"]
         if not document["rows"]:
             raise Refused(say("There is nothing to draw yet."))
@@ -39,6 +40,14 @@ def picture_of(campaign: Campaign, kind: str, options: Options) -> Document:
     if not scatter["points"]:
         raise Refused(say("There is nothing to draw yet."))
     return scatter
+
+
+def _histogram(document: Document) -> Document:
+    """How many compounds have so many wrong contexts."""
+    counts = document["wrong_contexts_histogram"]
+    if not any(counts):
+        raise Refused(say("There is nothing to draw yet."))
+    return {"title": title_of((document["system"], document["run"])), "counts": counts}
 
 
 def curve_of(submission: Submission, name: str) -> Document:
@@ -57,5 +66,5 @@ def curve_of(submission: Submission, name: str) -> Document:
     score = np.array([scores[place.pk] for place in places], dtype=np.float64)
     found = (precision_recall if name == "precision-recall" else reliability)(label, score).as_json()
     if found.get("reason"):
-        raise Refused(gettext(found["reason"]))
+        raise Refused(found["reason"])
     return {"title": title_of((submission.system, submission.run)), **found}

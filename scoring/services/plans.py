@@ -1,26 +1,26 @@
 """How much to judge: what a goal takes, from figures that are given or that this campaign has shown so far.
 
-Rates, widths, differences and spreads are in per cent and points, 0 to 100; risks are 0 to 1.
+Rates, widths, differences and spreads are in per cent and points, 0 to 100; risks are 0 to 1. A document says of each
+figure it rests on where that came from: `given`, `measured` in this campaign, `assumed`, `derived` from the others, or
+`fixed` by the protocol.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from math import sqrt
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from django.db.models import Count, Max
-
-from annotation.models import Annotation, Campaign, Round
+from annotation.models import Campaign
 from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
-from scoring.services.gather import SystemRun, instances_of, labels_of
-from scoring.stats.error_rates import CONTEXTS, UNDECIDED, WRONG, error_rates
+from scoring.services.measured import Measured, measured
+from scoring.stats.error_rates import CONTEXTS
 from scoring.stats.planning import (
+    HALF,
     Effort,
-    design_effect,
+    Plan,
+    auc_spread,
     for_precision,
-    pace,
+    rate_spread,
     to_detect,
     triples_for_auc,
     triples_for_share,
@@ -34,8 +34,8 @@ OF: Mapping[str, tuple[str, ...]] = {
     Campaign.Protocol.COMPOUND: ("aggregate", "instance"),
     Campaign.Protocol.TRIPLE: ("share", "auc"),
 }
-CAUTIOUS = 50.0  # the rate that takes most, where none is known
-SCREENS = 2000  # of the latest, for the pace
+CAUTIOUS = 0.5  # the rate that takes most, where none is known
+USUAL_AUC = 0.75
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +46,13 @@ class Wish:
     of: str | None = None
     width: float = 3.0
     rate: float | None = None
-    auc: float = 75.0
+    auc: float | None = None
     difference: float = 3.0
     spread: float | None = None
-    seed_sd: float = 0.0
+    correlation: float | None = None  # of two systems' results on a unit, 0 to 1
+    seed_sd: float | None = None
     runs: int = 1
+    run_spread: float | None = None
     comparisons: int = 1
     population: int | None = None
     experts: int | None = None
@@ -62,65 +64,33 @@ class Wish:
     lot: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """What the campaign has shown so far; None where it has not."""
-
-    rates: Mapping[str, float | None]
-    design_effect: float | None
-    seconds: float | None
-
-    def as_json(self) -> Document:
-        """`{rates, design_effect, seconds}`."""
-        return {"rates": dict(self.rates), "design_effect": self.design_effect, "seconds": self.seconds}
+GIVEN, MEASURED, ASSUMED, DERIVED, FIXED = "given", "measured", "assumed", "derived", "fixed"
 
 
-def measured(campaign: Campaign) -> Measured:
-    """Rates and design effect of the first run, or the share of plausible triples; seconds a judgement."""
-    seconds = _seconds(campaign)
-    labels = labels_of(campaign)
-    if campaign.protocol == Campaign.Protocol.TRIPLE:
-        plausible = [label == "1" for label in labels.by_item.values()]
-        share = 100 * sum(plausible) / len(plausible) if plausible else None
-        return Measured(rates={"share": share, "auc": share}, design_effect=None, seconds=seconds)
-    system = campaign.systems.first()
-    run = system.outputs.order_by("run").values_list("run", flat=True).first() if system else None
-    if system is None or run is None:
-        return Measured(rates={"instance": None, "aggregate": None}, design_effect=None, seconds=seconds)
-    instances, _items = instances_of(SystemRun(system, run), labels)
-    found = error_rates(instances, labels=labels.signature).overall
-    _units, codes = np.unique(instances.unit.astype(str), return_inverse=True)
-    deff = design_effect(
-        np.bincount(codes[instances.verdict == WRONG], minlength=len(_units)),
-        np.bincount(codes[instances.verdict != UNDECIDED], minlength=len(_units)),
-    )
-    shares = {"instance": found.instance.share, "aggregate": found.aggregate.decided.share}
-    return Measured(
-        rates={name: None if share is None else 100 * share for name, share in shares.items()},
-        design_effect=deff,
-        seconds=seconds,
-    )
+@dataclass
+class _Basis:
+    """What a plan rests on, on the scale 0 to 1 where it is a rate or a spread, and where each figure came from."""
 
+    values: dict[str, float] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
 
-def _seconds(campaign: Campaign) -> float | None:
-    """Per judgement: a screen's active seconds belong to all its rows together."""
-    screens = (
-        Annotation.objects.filter(
-            assignment__round__campaign=campaign,
-            assignment__round__kind=Round.Kind.MAIN,
-            active_seconds__isnull=False,
-        )
-        .order_by()
-        .values("client_key")
-        .annotate(active=Max("active_seconds"), rows=Count("pk"), last=Max("pk"))
-        .order_by("-last")
-        .values_list("active", "rows")[:SCREENS]
-    )
-    return pace([active / rows for active, rows in screens])
+    def add(self, name: str, value: float, source: str) -> float:
+        self.values[name], self.sources[name] = value, source
+        return value
+
+    def take(
+        self, name: str, given: float | None, shown: float | None, guess: float, *, per: float = 1
+    ) -> float:
+        """What was given, else what was measured, both as so many `per`; else the guess."""
+        if given is not None:
+            return self.add(name, given / per, GIVEN)
+        if shown is not None:
+            return self.add(name, shown / per, MEASURED)
+        return self.add(name, guess, ASSUMED)
 
 
 def plan(campaign: Campaign, wish: Wish, found: Measured | None = None) -> Document:
-    """What the goal takes; Refused where it is out of reach or out of range."""
+    """What the goal takes, from `found` (by default what a reader may see); Refused where it is out of reach."""
     if wish.goal not in GOALS:
         raise Refused(
             say("There is no goal “{goal}”; there are: {goals}.", goal=wish.goal, goals=", ".join(GOALS))
@@ -138,50 +108,90 @@ def plan(campaign: Campaign, wish: Wish, found: Measured | None = None) -> Docum
     try:
         made = _MAKERS[wish.goal](campaign, wish, of, known)
     except ValueError as error:
-        raise Refused(str(error)) from None
+        raise Refused(error.args[0]) from None
     return {
         "campaign": campaign.slug,
         "goal": wish.goal,
         "of": None if wish.goal == "spot-check" else of,
         **made,
         "measured": known.as_json(),
-        "signature": f"plan|ver:1|goal:{wish.goal}",
+        "signature": f"plan|ver:2|goal:{wish.goal}",
     }
 
 
 def _precision(campaign: Campaign, wish: Wish, of: str, known: Measured) -> Document:
-    effort, rate = _effort(campaign, wish, known), _rate(wish, of, known)
+    basis = _Basis()
+    effort = _effort(campaign, wish, known, basis)
+    rate = _rate(wish, of, known, basis)
     if of == "share":
-        return triples_for_share(wish.width, share=rate, effort=effort, population=wish.population).as_json()
-    if of == "auc":
-        return triples_for_auc(wish.width, auc=wish.auc / 100, share=rate, effort=effort).as_json()
-    return for_precision(
-        wish.width,
-        rate=rate,
-        effort=effort,
-        of="instance" if of == "instance" else "aggregate",
-        deff=known.design_effect or CONTEXTS,
-        population=wish.population,
-    ).as_json()
+        made = triples_for_share(wish.width, share=rate, effort=effort, population=wish.population)
+    elif of == "auc":
+        auc = basis.take("auc", wish.auc, None, USUAL_AUC, per=100)
+        made = triples_for_auc(wish.width, auc=auc, share=rate, effort=effort)
+    else:
+        made = for_precision(
+            wish.width,
+            rate=rate,
+            effort=effort,
+            of="instance" if of == "instance" else "aggregate",
+            deff=_design_effect(known, basis) if of == "instance" else 1.0,
+            population=wish.population,
+        )
+    if wish.population is not None:
+        basis.add("population", wish.population, GIVEN)
+    return _with_sources(made, basis)
 
 
 def _difference(campaign: Campaign, wish: Wish, of: str, known: Measured) -> Document:
-    rate = _rate(wish, of, known)
-    # Units right or wrong in both systems, with correlation one half: √(2p(1 − p)(1 − ½)).
-    spread = sqrt(rate * (1 - rate)) if wish.spread is None else wish.spread / 100
-    return to_detect(
+    basis = _Basis()
+    run_spread = 0.0
+    if wish.runs > 1:
+        run_spread = basis.take("run_spread", wish.run_spread, known.run_spread.get(of), 0.0, per=100)
+    for name in ("runs", "comparisons"):
+        basis.add(name, getattr(wish, name), ASSUMED if getattr(wish, name) == 1 else GIVEN)
+    made = to_detect(
         wish.difference,
-        spread=spread,
-        effort=_effort(campaign, wish, known),
+        spread=_spread(wish, of, known, basis),
+        effort=_effort(campaign, wish, known, basis),
         unit="compounds" if campaign.protocol == Campaign.Protocol.COMPOUND else "triples",
-        seed_sd=wish.seed_sd,
+        seed_sd=basis.take("seed_sd", wish.seed_sd, known.seed_sd.get(of), 0.0),
         runs=wish.runs,
+        run_spread=run_spread,
         comparisons=wish.comparisons,
-    ).as_json()
+    )
+    return _with_sources(made, basis)
+
+
+def _spread(wish: Wish, of: str, known: Measured, basis: _Basis) -> float:
+    """As given; as measured, where nothing else was said of the systems; else as it follows from what is expected."""
+    expected = (wish.rate, wish.auc, wish.correlation)
+    shown = known.spread.get(of) if expected == (None, None, None) else None
+    if wish.spread is not None or shown is not None:
+        return basis.take("spread", wish.spread, shown, 1.0, per=100)
+    rate = _rate(wish, of, known, basis)
+    correlation = basis.take("correlation", wish.correlation, None, HALF)
+    if of == "auc":
+        auc = basis.take("auc", wish.auc, None, USUAL_AUC, per=100)
+        other = basis.add("other_auc", auc - wish.difference / 100, DERIVED)
+        found = auc_spread(auc, other, share=rate, correlation=correlation)
+    elif of == "instance":
+        deff = _design_effect(known, basis)
+        found = rate_spread(rate, instances=CONTEXTS, deff=deff, correlation=correlation)
+    else:
+        found = rate_spread(rate, correlation=correlation)
+    return basis.add("spread", found, DERIVED)
+
+
+def _with_sources(made: Plan, basis: _Basis) -> Document:
+    """The plan with everything it rests on; what is none of the basis is fixed."""
+    document = made.as_json()
+    document["assumed"] = {**basis.values, **document["assumed"]}
+    document["sources"] = {name: basis.sources.get(name, FIXED) for name in document["assumed"]}
+    return document
 
 
 def _spot_check(campaign: Campaign, wish: Wish, _of: str, known: Measured) -> Document:
-    effort = _effort(campaign, wish, known)
+    effort = _effort(campaign, wish, known, _Basis())
     seconds = None if effort.seconds is None else effort.seconds * effort.per_unit
     found = acceptance_plan(
         wish.acceptable / 100,
@@ -201,16 +211,25 @@ _MAKERS: Mapping[str, Callable[[Campaign, Wish, str, Measured], Document]] = {
 }
 
 
-def _rate(wish: Wish, of: str, known: Measured) -> float:
-    if wish.rate is not None:
-        return wish.rate / 100
-    shown = known.rates[of]
-    return (CAUTIOUS if shown is None else shown) / 100
+def _rate(wish: Wish, of: str, known: Measured, basis: _Basis) -> float:
+    """Of errors; of plausible triples it is called a share."""
+    name = "share" if of in OF[Campaign.Protocol.TRIPLE] else "rate"
+    return basis.take(name, wish.rate, known.rates[of], CAUTIOUS, per=100)
 
 
-def _effort(campaign: Campaign, wish: Wish, known: Measured) -> Effort:
+def _design_effect(known: Measured, basis: _Basis) -> float:
+    """Of five contexts; at most five, where they all fail or hold together."""
+    return basis.take("design_effect", None, known.design_effect, CONTEXTS)
+
+
+def _effort(campaign: Campaign, wish: Wish, known: Measured, basis: _Basis) -> Effort:
+    seconds = known.seconds if wish.seconds is None else wish.seconds
+    if seconds is not None:
+        basis.take("seconds", wish.seconds, known.seconds, 0.0)
+    if wish.experts:
+        basis.add("experts", wish.experts, GIVEN)
     return Effort(
         experts=wish.experts or campaign.annotators_per_item,
         per_unit=CONTEXTS if campaign.protocol == Campaign.Protocol.COMPOUND else 1,
-        seconds=known.seconds if wish.seconds is None else wish.seconds,
+        seconds=seconds,
     )

@@ -56,6 +56,7 @@ class Content:
     design: Document
     agreement: Document
     conditions: Document
+    methods: Sequence[str]  # the sentences of the paragraph, in English
     frozen: Sequence[tuple[int, str, str, str]]  # of each item: primary key, class, split, label
 
 
@@ -101,6 +102,7 @@ def gather_content(campaign: Campaign, wish: SplitWish) -> Content:
             design=_design(campaign),
             agreement=_agreement(campaign, votes),
             conditions=_conditions(campaign, votes),
+            methods=report(campaign, "methods", Options())["sentences"]["en"],
             frozen=[(row["pk"], row.get("class", ""), row["split"], row["label"]) for row in rows],
         )
 
@@ -291,11 +293,18 @@ def _design(campaign: Campaign) -> Document:
                 "design": part.design.name,
                 "seed": part.design.seed,
                 "n_units": part.n_units,
+                **_sample(part),
                 "experts": list(experts.get(part.pk, {}).values()),
             }
             for part in parts.annotate(n_units=Count("part_units")).order_by("round", "index")
         ],
     }
+
+
+def _sample(part: Part) -> Document:
+    """Of how many units the part's were drawn at random, where they were."""
+    sample = part.design.plan.get("sample")
+    return {} if sample is None else {"sample": {"n": sample["n"], "of": sample["of"]}}
 
 
 def _agreement(campaign: Campaign, votes: Sequence[Row]) -> Document:

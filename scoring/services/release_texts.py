@@ -100,40 +100,10 @@ def datasheet(content: Content) -> str:
 
 
 def methods(content: Content) -> str:
-    """METHODS.md: a paragraph for a paper, with the exact name, n and interval of every coefficient."""
-    sentences = [*_judging(content), _label_sentence(content), _split_sentence(content), *_leakage(content)]
-    if "coefficients" in content.agreement:
-        agreement = content.agreement
-        sentences += [
-            f"Agreement is that of the independent answers to {agreement['n_items']} items: "
-            + "; ".join(_coefficient(content, name) for name in OF_PROTOCOL[content.campaign.protocol])
-            + ". Intervals are of 95 %.",
-            "Whether anybody looked at the agreement before all answers were given is not recorded.",
-            f"Signature: `{agreement['signature']}`.",
-        ]
+    """METHODS.md: the campaign's paragraph for a paper, and how this release is split."""
+    here = [] if content.votes else ["The judgements behind the labels are not part of this release."]
+    sentences = [*content.methods, *here, _split_sentence(content), *_leakage(content)]
     return "# Methods\n\n" + " ".join(sentences) + "\n"
-
-
-def _judging(content: Content) -> list[str]:
-    n_items, votes = len(content.items), content.votes
-    if not votes:
-        return [f"{n_items} items; the judgements behind their labels are not part of this release."]
-    unable = sum(bool(vote["cannot_judge"]) for vote in votes)
-    parts = content.design["parts"]
-    designs = dict.fromkeys(f"{part['design']} with seed {part['seed']}" for part in parts)
-    dealt = f", in {len(parts)} parts by the design {' and '.join(designs)}" if parts else ""
-    return [
-        f"{content.conditions['experts']} experts gave {len(votes)} judgements of {n_items} items, "
-        f"{content.campaign.annotators_per_item} per item, on the scale {', '.join(content.conditions['scale'])}"
-        f"{dealt}; {unable} of them say that the item cannot be judged.",
-        f"Judgements by version of the guidelines: {_listed(content.conditions['by_guideline'])}.",
-        _settings_sentence(content),
-    ]
-
-
-def _coefficient(content: Content, name: str) -> str:
-    found = content.agreement["coefficients"][name]
-    return f"{COEFFICIENTS[name]} {_figure(found)} (n = {found['n']})"
 
 
 def _composition(content: Content) -> list[str]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from annotation.formats.submissions import SubmittedRow
 from annotation.models import Campaign
 from annotation.protocol.compound import analyse
+from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
 from scoring.models import Release
 from scoring.services.targets import Place, Target
@@ -26,6 +27,7 @@ from scoring.stats.classification import (
 )
 from scoring.stats.compound_check import compound_check, read_lexicon
 from scoring.stats.error_rates import UNDECIDED, Instances
+from scoring.stats.paired_texts import score_with_interval
 
 SPLITS = ("test", "dev", "all")
 
@@ -102,7 +104,7 @@ def score_document(
 def _of_predictions(target: Target, rows: Mapping[int, SubmittedRow], wish: Wish) -> Document:
     asked = target.of_split(wish.split)
     places = [place for place in asked if place.pk in rows]
-    gold = _gold(target, places)
+    gold = gold_of(target, places)
     if not (gold.label != UNLABELLED).any():
         raise Refused(
             _("No item of the split %(split)s has a label yet, so there is nothing to score against.")
@@ -111,7 +113,7 @@ def _of_predictions(target: Target, rows: Mapping[int, SubmittedRow], wish: Wish
     threshold = wish.threshold
     if threshold is None:
         dev = [place for place in target.of_split("dev") if place.pk in rows]
-        threshold = tune_threshold(_gold(target, dev).label, _scores(dev, rows))
+        threshold = tune_threshold(gold_of(target, dev).label, _scores(dev, rows))
     found = score_predictions(
         gold,
         _scores(places, rows),
@@ -121,8 +123,10 @@ def _of_predictions(target: Target, rows: Mapping[int, SubmittedRow], wish: Wish
     ).as_json()
     if len(places) < len(asked):
         found["warnings"].append(
-            f"Items newer than this submission, or with another text now: {len(asked) - len(places)}. "
-            "They are left out."
+            say(
+                "Items newer than this submission, or with another text now: {n}. They are left out.",
+                n=len(asked) - len(places),
+            )
         )
     return {
         "split": wish.split,
@@ -132,7 +136,13 @@ def _of_predictions(target: Target, rows: Mapping[int, SubmittedRow], wish: Wish
     }
 
 
-def _gold(target: Target, places: Sequence[Place]) -> Gold:
+def kind_of(document: Mapping[str, Any]) -> str:
+    """What tables and rows go by: predictions and translations have others."""
+    return "score-translations" if "bleu" in document else "score"
+
+
+def gold_of(target: Target, places: Sequence[Place]) -> Gold:
+    """The labels of these places, with their classes and relations."""
     labels = target.labels.by_item
     return Gold(
         label=np.array([int(labels.get(place.pk, UNLABELLED)) for place in places], dtype=np.int8),
@@ -155,12 +165,13 @@ def _of_translations(target: Target, rows: Mapping[int, SubmittedRow], wish: Wis
     names = [place.name for place in places]
     bleu = corpus_bleu(texts, references, keep=keep, names=names)
     chrf = corpus_chrf(texts, references, keep=keep, names=names)
+    compounds = [place.texts["compound"] for place, kept in zip(places, keep, strict=True) if kept]
     return {
         "split": "all",
         "n": bleu.n,
         "left_out": bleu.left_out,
-        "bleu": bleu.as_json(),
-        "chrf": chrf.as_json(),
+        "bleu": score_with_interval(bleu, clusters=compounds),
+        "chrf": score_with_interval(chrf, clusters=compounds),
         "compound_check": _check(places, texts, wish.lexicon),
         "warnings": list(bleu.warnings),
         "signature": bleu.signature,

@@ -15,7 +15,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.errors import RowIssue
 from annotation.formats.submissions import SubmittedRow, read_submission
 from annotation.formats.tables import read_table
 from annotation.models import Campaign, Job, User
@@ -23,6 +23,8 @@ from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
 from annotation.services.people import audit
 from scoring.models import Board, Evaluation, Prediction, Submission, Translation
+from scoring.services.files import bytes_of
+from scoring.services.kept_sentences import with_sentences
 from scoring.services.scores import SPLITS, Wish, needed_places, score_document
 from scoring.services.targets import match, target_of
 
@@ -61,7 +63,7 @@ def submit(
     _check_wish(campaign, wish)
     if campaign.protocol == Campaign.Protocol.COMPOUND:
         wish = replace(wish, split="all")  # contexts have no split
-    data = source if isinstance(source, bytes) else _bytes_of(source)
+    data = source if isinstance(source, bytes) else bytes_of(source)
     sha256 = hashlib.sha256(data).hexdigest()
     known = _same_before(campaign, wish, sha256, by)
     if board is not None and known is None:
@@ -96,13 +98,6 @@ def submit(
         warnings=(*file.warnings, *matched.warnings),
         repeated=known is not None,
     )
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise FormatError(f"The file “{path}” cannot be opened: {error.strerror}.") from None
 
 
 def _check_wish(campaign: Campaign, wish: Wish) -> None:
@@ -219,7 +214,7 @@ def _store_evaluation(submission: Submission, document: Document) -> Evaluation:
         defaults={
             "kind": KIND,
             "submission": submission,
-            "result": document,
+            "result": with_sentences(document),
             "signature": document["signature"],
         },
     )

@@ -11,14 +11,20 @@ Three views of the same labels, because the figures differ in what they are abou
   judged all common items; otherwise they are given per pair, and as a mean over pairs that is called so.
 
 A common item is one with two labels or more. Blanks and "cannot judge" are missing, never a category.
+
+Items that look alike (the same labels by the same people in the same slots) are one row with its number of copies from
+the start: figures and intervals are functions of these numbers, and a million items cost little more than a hundred.
 """
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring.stats.agreement_figures import CONTRAST_PRIOR, Figures, Setting, figures
+from scoring.stats.agreement_groups import Groups, groups_of
 from scoring.stats.agreement_input import ratings_from_long, ratings_from_matrix
 from scoring.stats.agreement_report import (
     NAMES,
@@ -29,14 +35,16 @@ from scoring.stats.agreement_report import (
     PairMean,
     undefined,
 )
-from scoring.stats.agreement_table import ExcludedPair, Ratings, one_column_per_person
+from scoring.stats.agreement_table import ExcludedPair, Ratings, one_column_per_person, one_row_per_kind
 from scoring.stats.coefficients import Distance
 from scoring.stats.intervals import FEWEST_RESAMPLES, SMALL_SAMPLE
+from scoring.stats.kinds import kinds_of_rows
 
 __all__ = [
     "AgreementReport",
     "Coefficient",
     "ExcludedPair",
+    "Groups",
     "Pair",
     "PairMean",
     "Ratings",
@@ -82,7 +90,8 @@ def agreement(
     """
     if intervals and resamples < FEWEST_RESAMPLES:
         raise ValueError(f"A 95 % interval needs at least {FEWEST_RESAMPLES} resamples, not {resamples}.")
-    people, excluded = one_column_per_person(ratings)
+    kinds, _ = one_row_per_kind(ratings)
+    people, excluded = one_column_per_person(kinds)
     setting = Setting(
         scale=ratings.scale, seed=seed, resamples=resamples, intervals=intervals, ac2_weights=ac2_weights
     )
@@ -91,7 +100,9 @@ def agreement(
         n_items=people.n_judged,
         n_judgements=people.n_judgements,
         raters=people.raters,
-        distribution={name: int((people.table == k).sum()) for k, name in enumerate(people.categories)},
+        distribution={
+            name: people.how_many((people.table == k).sum(axis=1)) for k, name in enumerate(people.categories)
+        },
         coefficients=overall.coefficients,
         contrast_share=overall.contrast_share,
         mean_over_pairs=overall.mean_over_pairs,
@@ -104,7 +115,7 @@ def agreement(
 
 def by_group(
     ratings: Ratings,
-    groups: Sequence[Hashable],
+    groups: Sequence[Hashable] | Groups,
     *,
     seed: int,
     resamples: int = 1000,
@@ -115,37 +126,55 @@ def by_group(
 
     Args:
         ratings, seed, resamples, intervals, ac2_weights: as in `agreement`.
-        groups: group of each item, in the order of `ratings.items`.
+        groups: group of each item, in the order of `ratings.items`; one by one, or numbered.
 
     Returns:
-        One report per group, in order of first appearance. A mean of them is not a pooled figure.
+        One report per group that holds an item, in order of first appearance, or of the numbers. A mean of them is
+        not a pooled figure.
 
     >>> ratings = ratings_from_matrix([[1, 1], [0, 0], [1, 0]], raters=("a", "b"), categories=("0", "1"))
     >>> reports = by_group(ratings, ["part 1", "part 1", "part 2"], seed=1)
     >>> {group: report.coefficients["raw"].value for group, report in reports.items()}
     {'part 1': 1.0, 'part 2': 0.0}
     """
-    if len(groups) != len(ratings.items):
-        raise ValueError(f"There are {len(groups)} groups for {len(ratings.items)} items: give one per item.")
-    number = {group: position for position, group in enumerate(dict.fromkeys(groups))}
-    of_item = np.fromiter((number[group] for group in groups), dtype=np.int64, count=len(groups))
-    return {
-        group: agreement(
-            ratings.subset(of_item == position),
-            seed=seed,
-            resamples=resamples,
-            intervals=intervals,
-            ac2_weights=ac2_weights,
+    numbered = groups if isinstance(groups, Groups) else groups_of(groups)
+    if len(numbered.numbers) != len(ratings.items):
+        raise ValueError(
+            f"There are {len(numbered.numbers)} groups for {len(ratings.items)} items: give one per item."
         )
-        for group, position in number.items()
+    return {
+        numbered.names[number]: agreement(
+            members, seed=seed, resamples=resamples, intervals=intervals, ac2_weights=ac2_weights
+        )
+        for number, members in _members(ratings, numbered).items()
     }
+
+
+def _members(ratings: Ratings, groups: Groups) -> dict[int, Ratings]:
+    """The ratings of each group by its number; counted, where kinds of items tell it all."""
+    if ratings.is_clustered or ratings.copies is not None:
+        occurring = np.unique(groups.numbers).tolist()
+        return {number: ratings.subset(groups.numbers == number) for number in occurring}
+    kinds, row_of = one_row_per_kind(ratings)
+    held = kinds_of_rows([groups.numbers, row_of], [len(groups.names), len(kinds.items)], rows=len(row_of))
+    number, row, copies = groups.numbers[held.first], row_of[held.first], np.bincount(held.of_row)
+    return {
+        one: _with_copies(kinds, row[number == one], copies[number == one])
+        for one in np.unique(number).tolist()
+    }
+
+
+def _with_copies(kinds: Ratings, rows: NDArray[np.int64], copies: NDArray[np.int64]) -> Ratings:
+    of_group = np.zeros(len(kinds.items), dtype=np.int64)
+    of_group[rows] = copies
+    return replace(kinds, copies=of_group).subset(of_group > 0)
 
 
 def _pairs(people: Ratings, overall: Figures, setting: Setting) -> tuple[Pair, ...]:
     pairs = []
     for a, b in combinations(range(len(people.raters)), 2):
         common = people.pair(a, b)
-        n = len(common.items)
+        n = common.n_judged
         if n == 0:
             coefficients = dict.fromkeys(NAMES, undefined("no_common_items", 0))
         elif len(people.raters) == 2:

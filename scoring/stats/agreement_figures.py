@@ -24,6 +24,7 @@ from scoring.stats.coefficients import (
     specific_agreement,
 )
 from scoring.stats.intervals import Figure, Sampler, Units, interval
+from scoring.stats.kinds import Whole
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -106,7 +107,7 @@ def _nothing(ratings: Ratings, code: str) -> Figures:
     )
 
 
-def _common(labels: IntArray) -> npt.NDArray[np.bool_]:
+def _common(labels: Whole) -> npt.NDArray[np.bool_]:
     common: npt.NDArray[np.bool_] = (labels != MISSING).sum(axis=1) >= 2
     return common
 
@@ -142,7 +143,7 @@ def _view(units: Units, setting: Setting, *, prior: float, no_interval: str | No
 def _pooled(ratings: Ratings, setting: Setting) -> tuple[dict[str, Coefficient], dict[str, Coefficient]]:
     view = _view(pooled_view(ratings), setting, prior=setting.prior)
     common = _common(ratings.table)
-    n = int(common.sum())
+    n = ratings.how_many(common)
     found = {
         name: view.coefficient(figure, n=n, if_undefined="one_category")
         for name, figure in _pooled_figures(setting).items()
@@ -192,14 +193,14 @@ def _specific_figure(k: int, q: int) -> Figure:
 def _contrast(ratings: Ratings, setting: Setting) -> tuple[Coefficient, Coefficient]:
     labels = ratings.slot_labels()
     if labels is None:
-        none = undefined("no_slots", int(_common(ratings.table).sum()))
+        none = undefined("no_slots", ratings.how_many(_common(ratings.table)))
         return none, none
-    n = int(_common(labels).sum())
+    n = ratings.how_many(_common(labels))
     if n == 0:
         none = undefined("no_common_items", 0)
         return none, none
     q, slots = setting.q, list(combinations(range(labels.shape[1]), 2))
-    view = _view(place_view(labels, slots, q=q, clusters=ratings.clusters), setting, prior=CONTRAST_PRIOR)
+    view = _view(place_view(ratings, labels, slots), setting, prior=CONTRAST_PRIOR)
 
     def coefficient(sums: FloatArray) -> FloatArray:
         return contrast_coefficient(_tables(sums, q))
@@ -224,7 +225,7 @@ def _cohens(ratings: Ratings, setting: Setting) -> tuple[dict[str, Coefficient],
     }
     if len(pairs) == 1:
         return {name: mean.coefficient for name, mean in means.items()}, means
-    n = int(_common(ratings.table).sum())
+    n = ratings.how_many(_common(ratings.table))
     return {name: undefined("different_raters", n) for name in COHEN}, means
 
 
@@ -232,11 +233,9 @@ def _people_view(ratings: Ratings, pairs: Sequence[tuple[int, int]], setting: Se
     q, width = setting.q, len(ratings.raters)
     most_kinds = min(len(ratings.items), (q + 1) ** width)
     if most_kinds * len(pairs) * q * q > _LARGEST_JOINT_TABLE:
-        tables = tables_only(ratings.table, pairs, q=q)
+        tables = tables_only(ratings, pairs)
         return _view(tables, setting, prior=setting.prior, no_interval="too_many_pairs")
-    return _view(
-        place_view(ratings.table, pairs, q=q, clusters=ratings.clusters), setting, prior=setting.prior
-    )
+    return _view(place_view(ratings, ratings.table, pairs), setting, prior=setting.prior)
 
 
 def _mean_over_pairs(view: _View, weights: FloatArray, *, of_pairs: int) -> PairMean:

@@ -1,11 +1,13 @@
 """Ratings from what callers have: a table of category numbers, or one row per saved judgement."""
 
 from collections.abc import Collection, Hashable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from scoring.stats.agreement_table import MISSING, Ratings
+from scoring.stats.kinds import Whole
 
 IntArray = npt.NDArray[np.int64]
 
@@ -78,18 +80,65 @@ def ratings_from_long(
     rater_of = np.fromiter((column_of_name[name] for name in raters), dtype=np.int64, count=len(raters))
     codes = _category_numbers(labels, items=items, raters=raters, categories=categories, missing=missing)
     order = _order_of_saving(saved, len(items))
-    table = np.full((len(item_keys), len(names)), MISSING)
-    # With repeated positions NumPy keeps the value assigned last: the latest revision.
-    table[item_of[order], rater_of[order]] = codes[order]
+    return ratings_from_numbers(
+        item=item_of[order],
+        rater=rater_of[order],
+        label=codes[order],
+        slot=None if slots is None else _slot_numbers(slots)[order],
+        raters=names,
+        categories=categories,
+        scale=scale,
+        items=item_keys,
+        clusters=None if clusters is None else _clusters(clusters, item_of, item_keys),
+    )
+
+
+def ratings_from_numbers(
+    *,
+    item: IntArray,
+    rater: IntArray,
+    label: IntArray,
+    slot: IntArray | None = None,
+    raters: Sequence[str],
+    categories: Sequence[str],
+    scale: Sequence[float] | None = None,
+    items: Sequence[Hashable] | npt.NDArray[Any],
+    clusters: IntArray | None = None,
+) -> Ratings:
+    """Ratings from judgements in numbers, for many of them; see `Ratings` for `clusters`, one per item.
+
+    Args:
+        item, rater, label: (judgements,) row in `items`, place in `raters`, number of the category (-1 for none). Of
+            several rows for one item and person the last counts.
+        slot: (judgements,) from 1, or 0 where it is not known.
+
+    Raises:
+        ValueError: two people in one slot of an item; a label that is no category.
+
+    >>> found = ratings_from_numbers(item=np.array([0, 0]), rater=np.array([1, 0]), label=np.array([1, 0]),
+    ...     slot=np.array([1, 2]), raters=("a", "b"), categories=("0", "1"), items=("t1",))
+    >>> found.table.tolist(), found.slots.tolist()
+    ([[0, 1]], [[1, 0]])
+    """
+    if label.size and not MISSING <= label.min() <= label.max() < len(categories):
+        raise ValueError(f"Labels are numbered from 0 to {len(categories) - 1}, -1 for none.")
+    table = np.full((len(items), len(raters)), MISSING, dtype=_narrow(len(categories)))
+    # With repeated positions NumPy keeps the value assigned last.
+    table[item, rater] = label
     return Ratings(
-        raters=tuple(names),
+        raters=tuple(raters),
         table=table,
         categories=tuple(categories),
         scale=_scale(categories, scale),
-        items=item_keys,
-        slots=None if slots is None else _slot_columns(slots, item_of, rater_of, items),
-        clusters=None if clusters is None else _clusters(clusters, item_of, item_keys),
+        items=items,
+        slots=None if slot is None else _slot_columns(slot, item, rater, items, len(raters)),
+        clusters=clusters,
     )
+
+
+def _narrow(end: int) -> np.dtype[Any]:
+    """The narrowest whole numbers that hold -1 … end."""
+    return np.result_type(np.int8, np.min_scalar_type(end))
 
 
 def _scale(categories: Sequence[str], scale: Sequence[float] | None) -> tuple[float, ...]:
@@ -139,19 +188,29 @@ def _order_of_saving(saved: Sequence[object] | None, n: int) -> IntArray:
     return np.argsort(moments, kind="stable").astype(np.int64)
 
 
-def _slot_columns(
-    slots: Sequence[int | None], item_of: IntArray, rater_of: IntArray, items: Sequence[Hashable]
-) -> IntArray:
+def _slot_numbers(slots: Sequence[int | None]) -> IntArray:
     numbers = np.fromiter((slot or 0 for slot in slots), dtype=np.int64, count=len(slots))
     if numbers.size and numbers.min() < 0:
         raise ValueError("Slots are counted from 1.")
-    columns = np.full((int(item_of.max(initial=-1)) + 1, int(numbers.max(initial=0))), MISSING)
-    filled = np.flatnonzero(numbers)
-    columns[item_of[filled], numbers[filled] - 1] = rater_of[filled]
-    other = columns[item_of[filled], numbers[filled] - 1] != rater_of[filled]
+    return numbers
+
+
+def _slot_columns(
+    slot: IntArray,
+    item: IntArray,
+    rater: IntArray,
+    items: Sequence[Hashable] | npt.NDArray[Any],
+    n_raters: int,
+) -> Whole:
+    columns = np.full((len(items), int(slot.max(initial=0))), MISSING, dtype=_narrow(n_raters))
+    filled = np.flatnonzero(slot)
+    columns[item[filled], slot[filled] - 1] = rater[filled]
+    other = columns[item[filled], slot[filled] - 1] != rater[filled]
     if other.any():
         row = filled[np.flatnonzero(other)[0]]
-        raise ValueError(f"Item {items[row]}: slot {numbers[row]} holds two people. A slot belongs to one.")
+        raise ValueError(
+            f"Item {items[item[row]]}: slot {slot[row]} holds two people. A slot belongs to one."
+        )
     return columns
 
 

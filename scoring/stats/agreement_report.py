@@ -6,6 +6,7 @@ A figure without a value says why in a sentence and by a code that stays the sam
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from annotation.protocol.sentences import say
 from scoring.stats.agreement_table import ExcludedPair
 
 VERSION = "1.0"
@@ -25,20 +26,22 @@ NAMES = (
 )
 
 REASONS = {
-    "no_items": "no items",
-    "one_rater": "only one rater",
-    "no_common_items": "no common items",
-    "one_category": "only one category was used, so nothing can be said beyond chance",
-    "no_expected_contrast": "an end of the scale was not used, so no contrast is to be expected by chance",
-    "different_raters": "not all common items were judged by the same two people; see the pairs",
-    "unequal_raters": "the items differ in how many judgements they have",
-    "no_slots": "more than two people, and not recorded who was first and who second expert of an item",
-    "category_unused": "nobody used this category on a common item",
-    "no_defined_pair": "the coefficient is undefined for every pair",
-    "no_value": "no value, so no interval",
-    "not_requested": "no interval was asked for",
-    "one_unit": "a single item or cluster says nothing about the spread",
-    "too_many_pairs": "too many pairs to resample together; the pairs have intervals of their own",
+    "no_items": say("no items"),
+    "one_rater": say("only one rater"),
+    "no_common_items": say("no common items"),
+    "one_category": say("only one category was used, so nothing can be said beyond chance"),
+    "no_expected_contrast": say(
+        "an end of the scale was not used, so no contrast is to be expected by chance"
+    ),
+    "different_raters": say("not all common items were judged by the same two people; see the pairs"),
+    "unequal_raters": say("the items differ in how many judgements they have"),
+    "no_slots": say("more than two people, and not recorded who was first and who second expert of an item"),
+    "category_unused": say("nobody used this category on a common item"),
+    "no_defined_pair": say("the coefficient is undefined for every pair"),
+    "no_value": say("no value, so no interval"),
+    "not_requested": say("no interval was asked for"),
+    "one_unit": say("a single item or cluster says nothing about the spread"),
+    "too_many_pairs": say("too many pairs to resample together; the pairs have intervals of their own"),
 }
 
 

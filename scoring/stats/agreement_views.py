@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from scoring.stats.agreement_table import MISSING, Ratings
 from scoring.stats.intervals import Units, units
+from scoring.stats.kinds import Whole
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -46,6 +47,7 @@ def pooled_view(ratings: Ratings) -> Units:
         cells=_pooled_features(cells.reshape(-1, q)),
         judgements=rows.sum(axis=1),
         clusters=None if ratings.clusters is None else ratings.clusters[judged],
+        copies=None if ratings.copies is None else ratings.copies[judged],
     )
 
 
@@ -64,20 +66,18 @@ def pooled_sums(flat: FloatArray, q: int) -> PooledSums:
     )
 
 
-def place_view(
-    labels: IntArray, places: Sequence[tuple[int, int]], *, q: int, clusters: IntArray | None
-) -> Units:
+def place_view(ratings: Ratings, labels: Whole, places: Sequence[tuple[int, int]]) -> Units:
     """Items as the labels in some places (slots, or people); the sums are one q × q table per two places.
 
     Args:
-        labels: (n, k) category numbers, -1 for none.
+        ratings: whose rows these are.
+        labels: (rows, k) category numbers, -1 for none.
         places: the pairs of columns to tabulate.
-        q: number of declared categories.
-        clusters: (n,) or None.
 
     Returns:
         units whose (f,) sums reshape to (len(places), q, q); items with one label or none are left out.
     """
+    q = len(ratings.categories)
     common = (labels != MISSING).sum(axis=1) >= 2
     rows, kinds = _distinct_rows(labels[common] + 1, base=q + 1)
     tables = np.zeros((len(rows), len(places), q * q))
@@ -89,23 +89,26 @@ def place_view(
         tables.reshape(len(rows), -1),
         cells=np.eye(len(places) * q * q),
         judgements=(rows > 0).sum(axis=1),
-        clusters=None if clusters is None else clusters[common],
+        clusters=None if ratings.clusters is None else ratings.clusters[common],
+        copies=None if ratings.copies is None else ratings.copies[common],
         tables=len(places),
     )
 
 
-def tables_only(labels: IntArray, places: Sequence[tuple[int, int]], *, q: int) -> Units:
-    """The observed tables of `place_view` without its kinds, where these would be too many to resample."""
+def tables_only(ratings: Ratings, places: Sequence[tuple[int, int]]) -> Units:
+    """The observed tables of people without their kinds, where these would be too many to resample."""
+    q, judged = len(ratings.categories), ratings.table != MISSING
     tables = np.zeros((len(places), q * q))
     for position, (a, b) in enumerate(places):
-        both = (labels[:, a] != MISSING) & (labels[:, b] != MISSING)
-        tables[position] = np.bincount(labels[both, a] * q + labels[both, b], minlength=q * q)
-    n = int(((labels != MISSING).sum(axis=1) >= 2).sum())
+        both = judged[:, a] & judged[:, b]
+        cells = ratings.table[both, a].astype(np.int64) * q + ratings.table[both, b]
+        copies = None if ratings.copies is None else ratings.copies[both]
+        tables[position] = np.bincount(cells, weights=copies, minlength=q * q)
     return Units(
         sums=tables.reshape(1, -1),
         counts=np.ones(1, dtype=np.int64),
         cells=np.empty((0, tables.size)),
-        n=n,
+        n=ratings.how_many(judged.sum(axis=1) >= 2),
     )
 
 
@@ -122,12 +125,13 @@ def _pooled_features(rows: IntArray) -> FloatArray:
     return np.concatenate([tables, rows / m[:, None], users, np.ones((len(rows), 1))], axis=1)
 
 
-def _distinct_rows(matrix: IntArray, *, base: int) -> tuple[IntArray, IntArray]:
+def _distinct_rows(matrix: Whole, *, base: int) -> tuple[IntArray, IntArray]:
     """Distinct rows in sorted order, and the number of the one each row equals; entries lie in 0…base − 1."""
+    entries: IntArray = matrix.astype(np.int64)
     width = matrix.shape[1]
     if base**width >= 2**62:
-        rows, kinds = np.unique(matrix, axis=0, return_inverse=True)
+        rows, kinds = np.unique(entries, axis=0, return_inverse=True)
         return rows, kinds.reshape(-1)
     place_values = base ** np.arange(width, dtype=np.int64)
-    _, first, kinds = np.unique(matrix @ place_values, return_index=True, return_inverse=True)
-    return matrix[first], kinds
+    _, first, kinds = np.unique(entries @ place_values, return_index=True, return_inverse=True)
+    return entries[first], kinds

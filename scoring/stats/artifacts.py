@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 from scoring.stats.composition import PLAUSIBLE, UNLABELLED, LabelledTriples
 from scoring.stats.proportions import percent, reasons
 
@@ -129,7 +130,7 @@ def artifacts(triples: LabelledTriples, *, labels: str, rule: str = DESCRIBED) -
         candidates=len(candidates),
         z_critical=critical,
         words=_beyond(words, critical),
-        reason=None if critical is not None else "needs words, and labelled triples of both kinds",
+        reason=None if critical is not None else say("needs words, and labelled triples of both kinds"),
         unlabelled=label.size - len(labelled),
         signature=(
             f"artifacts|ver:1|rule:{rule}|n:{len(labelled)}|labels:{labels}|level:{LEVEL}|min:{MINIMUM}|case:mixed"

@@ -14,7 +14,7 @@ BLEU Scores" (sacrebleu, whose signature every score carries); Popović 2015 for
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 
 ORDERS = 4
 _CHRF_BETA = 2
@@ -36,6 +37,12 @@ _FULL_WIDTH_MARK = re.compile("[，。！？；：（）、]")
 _ASCII_MARK = re.compile(r"(?<![0-9A-Za-z])[,.!?;:()]|[,.!?;:()](?![0-9A-Za-z])")
 
 PunctuationClass = Literal["ascii", "full-width", "mixed", "none"]
+PUNCTUATION: Mapping[PunctuationClass, str] = {
+    "ascii": say("ascii"),
+    "full-width": say("full-width"),
+    "mixed": say("mixed"),
+    "none": say("none"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +226,7 @@ def _score(
         n=len(rows),
         left_out=len(hypotheses) - len(rows),
         signature=metric.get_signature().format(),
-        reason=None if rows else "no row with a reference to score against",
+        reason=None if rows else say("no row with a reference to score against"),
         warnings=_punctuation_warning(cleaned, plain) if rows else (),
         statistics=np.array(statistics, dtype=np.int64),
     )
@@ -249,7 +256,7 @@ def _kept_rows(
             )
         if not remove_spaces(references[row]):
             raise ProtocolError(
-                f"{names[row]}: the reference is empty. Supply it, or leave the row out of BLEU."
+                say("{row}: the reference is empty. Supply it, or leave the row out of BLEU.", row=names[row])
             )
     return rows
 
@@ -259,6 +266,10 @@ def _punctuation_warning(hypotheses: Sequence[str], references: Sequence[str]) -
     if system == reference:
         return ()
     return (
-        f"The punctuation of the translations is {system}, that of the references is {reference}: "
-        "this alone can cost several points.",
+        say(
+            "The punctuation of the translations is {system}, that of the references is {reference}: this alone can "
+            "cost several points.",
+            system=PUNCTUATION[system],
+            reference=PUNCTUATION[reference],
+        ),
     )

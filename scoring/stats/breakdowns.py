@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.stats.error_rates import UNDECIDED, WRONG, Instances, Rates, error_rates
-from scoring.stats.proportions import RESAMPLES, Share, share_over_clusters
+from annotation.protocol.sentences import say
+from scoring.stats.error_rates import UNDECIDED, WRONG, Instances, Rates, compounds_of, rates_of
+from scoring.stats.proportions import RESAMPLES, Integers, Share, share_over_clusters
 
 _NUMBER = re.compile(r"(\d+)")
 
@@ -30,7 +31,6 @@ def by_member(
     instances: Instances,
     members: Sequence[Collection[str]],
     *,
-    labels: str,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> dict[str, Rates]:
@@ -40,14 +40,14 @@ def by_member(
         instances: one system's outputs with their verdicts; their facets are not used.
         members: for each instance what its compound holds, the same for all instances of a compound; such as
             {"DET any", "N dog"}. An empty collection stands in no row.
-        labels, seed, resamples: as in `error_rates`.
+        seed, resamples: as in `error_rates`.
 
     Raises:
         ValueError: another number of collections than instances, or members that differ within a compound.
 
     >>> instances = Instances(unit=np.repeat(["any dog", "the dog"], 5), context=np.arange(10),
     ...     verdict=np.array([0] * 5 + [1] * 5, dtype=np.int8), cannot_judge=np.zeros(10, dtype=bool))
-    >>> rows = by_member(instances, [{"any", "dog"}] * 5 + [{"the", "dog"}] * 5, labels="single/1")
+    >>> rows = by_member(instances, [{"any", "dog"}] * 5 + [{"the", "dog"}] * 5)
     >>> {member: (row.instance.n, row.instance.share) for member, row in rows.items()}
     {'any': (5, 1.0), 'dog': (10, 0.5), 'the': (5, 0.0)}
     """
@@ -58,11 +58,12 @@ def by_member(
     for unit, of_instance in zip(instances.unit.tolist(), held, strict=True):
         if first.setdefault(unit, of_instance) != of_instance:
             raise ValueError(f"the members of {unit} differ between its contexts")
+    compounds = compounds_of(instances)
+    of_compound = [held[row] for row in compounds.first.tolist()]
     rows: dict[str, Rates] = {}
     for member in natural_order(set().union(*held)):
-        holding = np.array([member in of_instance for of_instance in held], dtype=np.bool_)
-        found = error_rates(_rows(instances, holding), labels=labels, seed=seed, resamples=resamples)
-        rows[member] = found.overall
+        holding = np.array([member in own for own in of_compound], dtype=np.bool_)
+        rows[member] = rates_of(compounds, holding, seed=seed, resamples=resamples)
     return rows
 
 
@@ -70,7 +71,6 @@ def by_condition(
     instances: Instances,
     values: NDArray[Any],
     *,
-    labels: str,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> dict[str, Rates]:
@@ -80,7 +80,7 @@ def by_condition(
         instances: one system's outputs with their verdicts; their facets are not used.
         values: (instances,) the condition of each instance as text, None or "" where it is not known: such an
             instance stands in no row.
-        labels, seed, resamples: as in `error_rates`.
+        seed, resamples: as in `error_rates`.
 
     Returns:
         For each value: instance over all instances under it; aggregate and all-contexts-wrong over the compounds
@@ -91,28 +91,29 @@ def by_condition(
 
     >>> instances = Instances(unit=np.repeat(["a", "b"], 5), context=np.arange(10),
     ...     verdict=np.array([0] * 5 + [1] * 5, dtype=np.int8), cannot_judge=np.zeros(10, dtype=bool))
-    >>> rows = by_condition(instances, np.array(["seen"] * 4 + ["hidden"] * 6, dtype=object), labels="single/1")
+    >>> rows = by_condition(instances, np.array(["seen"] * 4 + ["hidden"] * 6, dtype=object))
     >>> rows["hidden"].instance.n, rows["hidden"].aggregate.decided.n, rows["seen"].aggregate.decided.reason
     (6, 1, 'no compound here has exactly five contexts, all of them decided')
     """
     if values.shape != instances.unit.shape:
         raise ValueError("each instance needs one value of the condition")
-    place: dict[Any, int] = {}
-    codes = np.array([place.setdefault(unit, len(place)) for unit in instances.unit.tolist()], dtype=np.int64)
+    compounds = compounds_of(instances)
+    codes, n = compounds.of_instance, len(compounds.keys)
     known = {str(value) for value in values.tolist() if value not in (None, "")}
     texts = np.array(["" if value is None else str(value) for value in values.tolist()], dtype=object)
-    contexts = np.bincount(codes, minlength=len(place))
     rows: dict[str, Rates] = {}
     for value in natural_order(known):
         under = texts == value
-        whole = np.bincount(codes[under], minlength=len(place)) == contexts
-        of_wholes = error_rates(
-            _rows(instances, whole[codes]), labels=labels, seed=seed, resamples=resamples
-        ).overall
+        whole = np.bincount(codes[under], minlength=n) == compounds.contexts
+        of_wholes = rates_of(compounds, whole, seed=seed, resamples=resamples)
         rows[value] = Rates(
             instance=_instance_share(instances, codes, under, seed=seed, resamples=resamples),
             aggregate=of_wholes.aggregate,
             all_contexts_wrong=of_wholes.all_contexts_wrong,
+            cannot_judge=int((under & instances.cannot_judge).sum()),
+            undecided_instances=int(
+                (under & (instances.verdict == UNDECIDED) & ~instances.cannot_judge).sum()
+            ),
         )
     return rows
 
@@ -180,7 +181,7 @@ def _natural(value: str) -> list[tuple[int, int, str]]:
 
 
 def _instance_share(
-    instances: Instances, codes: NDArray[np.int64], under: NDArray[np.bool_], *, seed: int, resamples: int
+    instances: Instances, codes: Integers, under: NDArray[np.bool_], *, seed: int, resamples: int
 ) -> Share:
     size = int(codes.max(initial=-1)) + 1
     return share_over_clusters(
@@ -188,14 +189,5 @@ def _instance_share(
         np.bincount(codes[under & (instances.verdict != UNDECIDED)], minlength=size),
         seed=seed,
         resamples=resamples,
-        nothing="no instance is judged",
-    )
-
-
-def _rows(instances: Instances, rows: NDArray[np.bool_]) -> Instances:
-    return Instances(
-        unit=instances.unit[rows],
-        context=instances.context[rows],
-        verdict=instances.verdict[rows],
-        cannot_judge=instances.cannot_judge[rows],
+        nothing=say("no instance is judged"),
     )

@@ -2,30 +2,38 @@
 
 A system gives each triple a score; a score at or above the threshold calls it plausible. The threshold is
 0.5, or tuned on dev for the highest F1 there. AUC needs both classes and is None with a reason in a group
-that holds one; nothing stands in for it. Means over groups say how many groups they are over.
+that holds one; nothing stands in for it. Means over groups say how many groups they are over. Every figure has a 95 %
+interval over triples (`measure_intervals`).
 
 Source: Fang et al. 2021 (CKBP), tables of AUC and F1 by all, ID, OOD, Adv; AUC is the probability that a
 plausible triple scores higher than an implausible one, ties counted half (Hanley and McNeil 1982).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.protocol.errors import ProtocolError
-from scoring.stats.groups import Mask, class_groups, masks, relations
-from scoring.stats.proportions import percent
+from annotation.protocol.sentences import say
+from scoring.stats.groups import Mask, relations, table_groups
+from scoring.stats.measure_intervals import (
+    MEASURES,
+    Bounds,
+    auc_bounds,
+    call_bounds,
+    independent_mean,
+    no_bounds,
+)
+from scoring.stats.proportions import Interval, percent, percent_interval, reasons
 
 PLAUSIBLE, IMPLAUSIBLE, UNLABELLED = 1, 0, -1
 DEFAULT_THRESHOLD = 0.5
 
-# The paper's OOD column is not one quantity down its table: both classes stand apart as well as together.
-_OOD_APART = ("cs_head", "all_head")
-
-CEILING = (
+CEILING = say(
     "A ceiling by construction: the same scores define the labels they are measured against. Each slot's "
     "scores are taken as 1 (scored 1) or 0 (scored 0.5 or 0), and the figures of the slots are averaged."
 )
@@ -33,7 +41,10 @@ CEILING = (
 
 @dataclass(frozen=True, kw_only=True)
 class Measures:
-    """AUC, F1, precision and recall of the plausible class (0 to 1) on `n` triples; None where undefined."""
+    """AUC, F1, precision and recall of the plausible class (0 to 1) on `n` triples; None where undefined.
+
+    `bounds` holds the interval of each by its name; empty where none was asked for.
+    """
 
     n: int
     plausible: int
@@ -42,9 +53,10 @@ class Measures:
     precision: float | None
     recall: float | None
     reason: str | None
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """`{n, plausible, auc, f1, precision, recall, reason}`, values 0 to 100."""
+        """`{n, plausible, auc, f1, precision, recall, reason, auc_ci95, auc_ci95_method, …}`, values 0 to 100."""
         return {
             "n": self.n,
             "plausible": self.plausible,
@@ -53,6 +65,7 @@ class Measures:
             "precision": percent(self.precision),
             "recall": percent(self.recall),
             "reason": self.reason,
+            **{key: value for name, one in self.bounds.items() for key, value in one.as_json(name).items()},
         }
 
 
@@ -61,12 +74,18 @@ class GroupMean:
     """A mean over the relations in which the value is defined: `defined` of `of`."""
 
     value: float | None
+    interval: Interval | None
     defined: int
     of: int
 
     def as_json(self) -> dict[str, Any]:
-        """`{value, groups}`, such as `{75.0, "2 of 3"}`."""
-        return {"value": percent(self.value), "groups": f"{self.defined} of {self.of}"}
+        """`{value, ci95, groups}`, such as `{75.0, [60.1, 84.2], "2 of 3"}`."""
+        return {
+            "value": percent(self.value),
+            "ci95": percent_interval(self.interval),
+            **reasons(NO_RELATION if self.interval is None else None, "ci95_reason"),
+            "groups": f"{self.defined} of {self.of}",
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +134,10 @@ class Gold:
             raise ValueError("a label is 1 (plausible), 0 (implausible) or -1 (none)")
 
 
-NO_LABELS = "no triple here has a label"
-NO_SCORES = "no triple here has a label and a score from every expert"
+NO_TRIPLES = say("no triples")
+NO_LABELS = say("no triple here has a label")
+NO_SCORES = say("no triple here has a label and a score from every expert")
+NO_RELATION = say("the value is undefined in every relation")
 
 
 def measure(
@@ -124,15 +145,14 @@ def measure(
     score: NDArray[np.float64],
     *,
     threshold: float = DEFAULT_THRESHOLD,
-    nothing: str = "no triples",
+    nothing: str = NO_TRIPLES,
 ) -> Measures:
     """AUC, F1, precision and recall of one set of triples, all of them labelled.
 
     Arguments, shape (n,): `label` 1 or 0; `score` finite, higher is more plausible; `threshold`: at or
     above it a score calls its triple plausible; `nothing`: the reason where there is no triple. Result:
     shares 0 to 1. A system that calls nothing plausible has F1 0 (and no precision) where something is; where
-    nothing is and nothing is called so, F1
-    is undefined.
+    nothing is and nothing is called so, F1 is undefined.
 
     >>> measures = measure(np.array([1, 1, 0, 0], dtype=np.int8), np.array([0.9, 0.4, 0.6, 0.1]))
     >>> measures.auc, measures.f1, measures.precision
@@ -186,13 +206,8 @@ def score_predictions(
         raise ValueError("each triple needs one score")
     labelled = gold.label != UNLABELLED
     rows = [
-        (
-            group,
-            measure(
-                gold.label[mask & labelled], score[mask & labelled], threshold=threshold, nothing=NO_LABELS
-            ),
-        )
-        for group, mask in _groups(gold)
+        (group, _measured(gold.label[rows], [score[rows]], threshold=threshold, nothing=NO_LABELS))
+        for group, rows in ((group, mask & labelled) for group, mask in _groups(gold))
     ]
     source = "dev-f1" if tuned else "given"
     return _classification(
@@ -229,15 +244,11 @@ def human_performance(gold: Gold, slots: NDArray[np.float64], *, labels: str, vo
     rows = [
         (
             group,
-            _mean(
-                [
-                    measure(
-                        gold.label[mask & used],
-                        column[mask & used],
-                        nothing=NO_LABELS if not (mask & labelled).any() else NO_SCORES,
-                    )
-                    for column in binary.T
-                ]
+            _measured(
+                gold.label[mask & used],
+                [column[mask & used] for column in binary.T],
+                threshold=DEFAULT_THRESHOLD,
+                nothing=NO_LABELS if not (mask & labelled).any() else NO_SCORES,
             ),
         )
         for group, mask in _groups(gold)
@@ -266,8 +277,10 @@ def tune_threshold(label: NDArray[np.int8], score: NDArray[np.float64]) -> float
     plausible = int((label == PLAUSIBLE).sum())
     if not plausible:
         raise ProtocolError(
-            "The threshold cannot be tuned: the dev split holds no triple labelled plausible. "
-            "Give a number instead."
+            say(
+                "The threshold cannot be tuned: the dev split holds no triple labelled plausible. "
+                "Give a number instead."
+            )
         )
     thresholds, place = np.unique(score, return_inverse=True)
     # Called plausible at each threshold: all with this score or a higher one.
@@ -277,10 +290,24 @@ def tune_threshold(label: NDArray[np.int8], score: NDArray[np.float64]) -> float
 
 
 def _groups(gold: Gold) -> list[tuple[str, Mask]]:
-    apart = masks([name if name in _OOD_APART else "" for name in gold.item_class], _OOD_APART)
-    everything = {"all": np.ones(gold.label.size, dtype=np.bool_)}
-    tables = (everything, class_groups(gold.item_class), apart, relations(gold.relation))
+    tables = (table_groups(gold.item_class), relations(gold.relation))
     return [(group, mask) for rows in tables for group, mask in rows.items()]
+
+
+def _measured(
+    label: NDArray[np.int8], runs: Sequence[NDArray[np.float64]], *, threshold: float, nothing: str
+) -> Measures:
+    """The mean over the runs (or slots) of the same triples, with its intervals."""
+    plausible = label == PLAUSIBLE
+    found = _mean([measure(label, score, threshold=threshold, nothing=nothing) for score in runs])
+    bounds = {
+        "auc": auc_bounds(plausible, runs),
+        **call_bounds(plausible, [score >= threshold for score in runs]),
+    }
+    defined = {
+        name: bounds[name] if getattr(found, name) is not None else no_bounds(name) for name in MEASURES
+    }
+    return replace(found, bounds=defined)
 
 
 def _classification(
@@ -296,27 +323,35 @@ def _classification(
 
     names = relations(gold.relation)
     of_relations = [row for group, row in rows if group in names]
+    methods = {bounds.method for _, row in rows for bounds in row.bounds.values() if bounds.method}
     return Classification(
         rows=tuple(rows),
-        mean_auc=_mean_defined([row.auc for row in of_relations]),
-        mean_f1=_mean_defined([row.f1 for row in of_relations]),
+        mean_auc=_mean_defined("auc", of_relations),
+        mean_f1=_mean_defined("f1", of_relations),
         left_out=left_out,
         threshold=threshold,
         warnings=warnings,
-        signature=f"{signature}|positive:plausible|sklearn:{__version__}",
+        signature=(
+            f"{signature}|positive:plausible|intervals:{'+'.join(sorted(methods)) or 'none'}|level:95"
+            f"|sklearn:{__version__}"
+        ),
     )
 
 
 def _reason(n: int, plausible: int, named: int) -> str | None:
-    parts = []
-    if plausible in (0, n):
-        kind = "plausible" if plausible else "implausible"
-        parts.append(f"AUC needs both classes; all {n} triples are {kind}")
+    parts: list[str] = []
     if not plausible:
-        parts.append("F1 needs a plausible triple" if not named else "recall needs a plausible triple")
+        parts.append(say("AUC needs both classes; all {n} triples are implausible", n=n))
+        parts.append(say("recall needs a plausible triple") if named else say("F1 needs a plausible triple"))
+    elif plausible == n:
+        parts.append(say("AUC needs both classes; all {n} triples are plausible", n=n))
     if not named:
-        parts.append("precision needs a triple called plausible")
-    return "; ".join(parts) or None
+        parts.append(say("precision needs a triple called plausible"))
+    return reduce(_and_then, parts) if parts else None
+
+
+def _and_then(first: str, second: str) -> str:
+    return say("{first}; {second}", first=first, second=second)
 
 
 def _mean(slots: Sequence[Measures]) -> Measures:
@@ -336,9 +371,16 @@ def _mean_of(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
-def _mean_defined(values: Sequence[float | None]) -> GroupMean:
-    known = [value for value in values if value is not None]
-    return GroupMean(value=_mean_of(known), defined=len(known), of=len(values))
+def _mean_defined(name: str, rows: Sequence[Measures]) -> GroupMean:
+    known = [row for row in rows if getattr(row, name) is not None]
+    values = [getattr(row, name) for row in known]
+    intervals = [interval for row in known if (interval := row.bounds[name].interval) is not None]
+    return GroupMean(
+        value=_mean_of(values),
+        interval=independent_mean(values, intervals) if intervals else None,
+        defined=len(known),
+        of=len(rows),
+    )
 
 
 def _one_sided(score: NDArray[np.float64], threshold: float) -> tuple[str, ...]:
@@ -347,8 +389,19 @@ def _one_sided(score: NDArray[np.float64], threshold: float) -> tuple[str, ...]:
     called = score >= threshold
     if called.any() and not called.all():
         return ()
-    side, meaning = ("at or above", "plausible") if called.all() else ("below", "implausible")
+    found = {"n": score.size, "threshold": f"{threshold:g}"}
+    if called.all():
+        return (
+            say(
+                "All {n} scores lie at or above the threshold {threshold}: every triple is called plausible. Choose a "
+                "threshold in the range of the scores, or tune it on dev.",
+                **found,
+            ),
+        )
     return (
-        f"All {score.size} scores lie {side} the threshold {threshold:g}: every triple is called {meaning}. "
-        "Choose a threshold in the range of the scores, or tune it on dev.",
+        say(
+            "All {n} scores lie below the threshold {threshold}: every triple is called implausible. Choose a "
+            "threshold in the range of the scores, or tune it on dev.",
+            **found,
+        ),
     )

@@ -12,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.protocol.sentences import say
 from scoring.stats.groups import Mask, class_groups, classes, masks, relations
-from scoring.stats.proportions import percent, reasons
+from scoring.stats.proportions import Interval, percent, percent_interval, reasons, share_of_units
 
 PLAUSIBLE, IMPLAUSIBLE, UNLABELLED = 1, 0, -1
 
@@ -48,26 +49,34 @@ class LabelledTriples:
 
 @dataclass(frozen=True, kw_only=True)
 class CompositionRow:
-    """One subset: `n` labelled triples, `plausible` of them, and the shares (0 to 1), None if undefined."""
+    """One subset: `n` labelled triples, `plausible` of them, and the shares (0 to 1), None if undefined.
+
+    `interval` is that of the share of plausible ones over triples (Wilson, exact at none or all). The share of unseen
+    nodes counts these nodes and stands for no others, so it has none.
+    """
 
     by: By
     value: str
     n: int
     plausible: int
     share: float | None
+    interval: Interval | None
+    method: str | None
     unseen: float | None
     reason: str | None
 
     def as_json(self) -> dict[str, Any]:
-        """`{by, value, n, plausible, percent, unseen_percent}`, with `reason` where percent is undefined."""
+        """`{by, value, n, plausible, percent, ci95, ci95_method, unseen_percent}`, with reasons where undefined."""
         return {
             "by": self.by,
             "value": self.value,
             "n": self.n,
             "plausible": self.plausible,
             "percent": percent(self.share),
+            "ci95": percent_interval(self.interval),
+            "ci95_method": self.method,
             "unseen_percent": percent(self.unseen),
-            **reasons(self.reason, "reason"),
+            **reasons(self.reason, "reason", "ci95_reason"),
         }
 
 
@@ -139,14 +148,17 @@ def _row(
     labelled = np.flatnonzero(mask & (triples.label != UNLABELLED))
     plausible = int((triples.label[labelled] == PLAUSIBLE).sum())
     n = labelled.size
+    share = share_of_units(plausible, n, nothing=say("no triple here has a label"))
     return CompositionRow(
         by=by,
         value=value,
         n=n,
         plausible=plausible,
-        share=plausible / n if n else None,
+        share=share.share,
+        interval=share.interval,
+        method=share.method,
         unseen=None if seen is None or not n else _unseen(triples, labelled.tolist(), seen),
-        reason=None if n else "no triple here has a label",
+        reason=share.reason,
     )
 
 

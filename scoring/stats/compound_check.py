@@ -30,7 +30,13 @@ from annotation.protocol.compound import Analysis, Atom
 from annotation.protocol.sentences import say
 from scoring.stats.bleu import clean, remove_spaces
 from scoring.stats.error_rates import CORRECT, UNDECIDED, WRONG, Instances, Rates, error_rates
-from scoring.stats.proportions import percent
+from scoring.stats.proportions import (
+    Share,
+    percent,
+    percent_interval,
+    reasons,
+    share_over_clusters,
+)
 
 # Modifiers go by numbers in the released lexicon; a lexicon may as well list their words.
 _MODIFIER_KEYS = {"he liked": "mod0", "at the store": "mod1", "on the floor": "mod2"}
@@ -56,12 +62,16 @@ class CompoundCheck:
 
     `verdict`, shape (instances,): 1 correct, 0 wrong, -1 where the compound could not be checked; `faults`
     says what is wrong or why it was not checked, "" where nothing is. `cells` counts the instances that
-    check and experts decided, as (expert, check): `ok_ok`, `bad_ok`, `ok_bad`, `bad_bad`.
+    check and experts decided, as (expert, check): `ok_ok`, `bad_ok`, `ok_bad`, `bad_bad`. `precision` is the share
+    of instances experts call wrong among those the check calls wrong, `recall` the reverse; the contexts of a
+    compound fail together, so their intervals draw whole compounds as that of an error rate does.
     """
 
     verdict: NDArray[np.int8]
     faults: tuple[str, ...]
     cells: Mapping[str, int]
+    precision: Share
+    recall: Share
     rates: Rates
     warnings: tuple[str, ...]
     signature: str
@@ -69,35 +79,37 @@ class CompoundCheck:
     @property
     def error_precision(self) -> float | None:
         """Of the instances the check calls wrong, the share experts call wrong; None when it calls none wrong."""
-        return _ratio(self.cells["human_bad_auto_bad"], self.cells["human_ok_auto_bad"])
+        return self.precision.share
 
     @property
     def error_recall(self) -> float | None:
         """Of the instances experts call wrong, the share the check calls wrong; None when they call none wrong."""
-        return _ratio(self.cells["human_bad_auto_bad"], self.cells["human_bad_auto_ok"])
+        return self.recall.share
 
     def as_json(self) -> dict[str, Any]:
-        """`{n, judged, unchecked, error_precision, error_recall, cells, instance, aggregate, …}` in percent."""
-        reasons = {
-            "error_precision_reason": None
-            if self.error_precision is not None
-            else "no instance is called wrong",
-            "error_recall_reason": None
-            if self.error_recall is not None
-            else "experts call no instance wrong",
-        }
+        """`{n, judged, unchecked, error_precision, error_precision_ci95, …, cells, instance, aggregate}`, percent."""
         return {
             "n": int((self.verdict != UNDECIDED).sum()),
             "judged": sum(self.cells.values()),
             "unchecked": int((self.verdict == UNDECIDED).sum()),
-            "error_precision": percent(self.error_precision),
-            "error_recall": percent(self.error_recall),
-            **{key: reason for key, reason in reasons.items() if reason},
+            **_share_json("error_precision", self.precision),
+            **_share_json("error_recall", self.recall),
             "cells": dict(self.cells),
-            **self.rates.as_json(),
+            "instance": self.rates.instance.as_json(),
+            "aggregate": self.rates.aggregate.as_json(),
+            "all_contexts_wrong": self.rates.all_contexts_wrong.as_json(),
             "warnings": list(self.warnings),
             "signature": self.signature,
         }
+
+
+def _share_json(name: str, share: Share) -> dict[str, Any]:
+    return {
+        name: percent(share.share),
+        f"{name}_ci95": percent_interval(share.interval),
+        f"{name}_ci95_method": share.method,
+        **reasons(share.reason, f"{name}_reason", f"{name}_ci95_reason"),
+    }
 
 
 def read_lexicon(content: bytes, *, compatible: bool = False) -> Lexicon:
@@ -207,18 +219,82 @@ def compound_check(
     unchecked = np.array([bool(obstacle) for obstacle in obstacles], dtype=np.bool_)
     wrong = np.array([bool(fault) for fault in faults], dtype=np.bool_)
     verdict = np.where(unchecked, UNDECIDED, np.where(wrong, WRONG, CORRECT)).astype(np.int8)
+    return _beside_experts(
+        instances,
+        verdict,
+        faults=faults,
+        warnings=(*lexicon.warnings, *_unchecked_warnings(obstacles)),
+        signature=(
+            f"compound-check|ver:1|mode:{'compatible' if lexicon.compatible else 'strict'}"
+            f"|atoms:{len(lexicon.patterns)}|experts:{labels}"
+        ),
+        seed=seed,
+    )
+
+
+def judge_check(
+    instances: Instances, verdict: NDArray[np.int8], *, judge: str, labels: str, seed: int = 0
+) -> CompoundCheck:
+    """The same diagnostic for a judge that gave its verdicts elsewhere.
+
+    Arguments: `instances` as in `compound_check`; `verdict`, shape (instances,), the judge's: 1 correct, 0 wrong, -1
+    where it gave none (such an instance counts in no cell, and its compound is undecided in the judge's own rates);
+    `judge` and `labels` name both for the signature. Raises ValueError where the shapes differ.
+
+    How to read it: as `compound_check`. A judge with a low recall for errors makes every system look good.
+
+    >>> instances = Instances(
+    ...     unit=np.array(["any dog"] * 3), context=np.arange(3), verdict=np.array([1, 0, 0], dtype=np.int8),
+    ...     cannot_judge=np.zeros(3, dtype=bool))
+    >>> check = judge_check(instances, np.array([1, 0, 1], dtype=np.int8), judge="llm", labels="final")
+    >>> check.error_precision, check.error_recall
+    (1.0, 0.5)
+    """
+    if verdict.shape != instances.unit.shape:
+        raise ValueError("each instance needs a verdict of the judge, -1 where there is none")
+    obstacles = [UNJUDGED if found == UNDECIDED else "" for found in verdict.tolist()]
+    return _beside_experts(
+        instances,
+        verdict,
+        faults=obstacles,
+        warnings=_unchecked_warnings(obstacles),
+        signature=f"judge-check|ver:1|judge:{judge}|experts:{labels}",
+        seed=seed,
+    )
+
+
+UNJUDGED = say("not checked: the judge gave no verdict")
+
+
+def _beside_experts(
+    instances: Instances,
+    verdict: NDArray[np.int8],
+    *,
+    faults: Sequence[str],
+    warnings: tuple[str, ...],
+    signature: str,
+    seed: int,
+) -> CompoundCheck:
     own = replace(instances, verdict=verdict, cannot_judge=np.zeros_like(instances.cannot_judge), facets={})
     rates = error_rates(own, labels="compound-check", seed=seed)
+    both = (instances.verdict == WRONG) & (verdict == WRONG)
     return CompoundCheck(
         verdict=verdict,
         faults=tuple(faults),
         cells=_cells(instances.verdict, verdict),
-        rates=rates.overall,
-        warnings=(*lexicon.warnings, *_unchecked_warnings(obstacles)),
-        signature=(
-            f"compound-check|ver:1|mode:{'compatible' if lexicon.compatible else 'strict'}"
-            f"|atoms:{len(lexicon.patterns)}|experts:{labels}|{rates.signature}"
+        precision=share_over_clusters(
+            *_per_compound(instances, both, (verdict == WRONG) & (instances.verdict != UNDECIDED)),
+            seed=seed,
+            nothing=say("no instance is called wrong"),
         ),
+        recall=share_over_clusters(
+            *_per_compound(instances, both, (instances.verdict == WRONG) & (verdict != UNDECIDED)),
+            seed=seed,
+            nothing=say("experts call no instance wrong"),
+        ),
+        rates=rates.overall,
+        warnings=warnings,
+        signature=f"{signature}|{rates.signature}",
     )
 
 
@@ -275,5 +351,10 @@ def _cells(human: NDArray[np.int8], auto: NDArray[np.int8]) -> dict[str, int]:
     }
 
 
-def _ratio(hits: int, others: int) -> float | None:
-    return hits / (hits + others) if hits + others else None
+def _per_compound(
+    instances: Instances, hits: NDArray[np.bool_], among: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each compound how many instances are hits, and among how many."""
+    place: dict[Any, int] = {}
+    codes = np.array([place.setdefault(key, len(place)) for key in instances.unit.tolist()], dtype=np.int64)
+    return np.bincount(codes[hits], minlength=len(place)), np.bincount(codes[among], minlength=len(place))

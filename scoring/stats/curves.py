@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.protocol.sentences import say
 from scoring.stats.classification import PLAUSIBLE, UNLABELLED
 from scoring.stats.proportions import Interval, percent, percent_interval, reasons, wilson
 
@@ -71,7 +72,7 @@ def precision_recall(label: NDArray[np.int8], score: NDArray[np.float64]) -> Pre
     label, score = _labelled(label, score)
     n, plausible = label.size, int((label == PLAUSIBLE).sum())
     if not plausible:
-        reason = "no triples" if not n else "no triple here is plausible, so there is no recall"
+        reason = say("no triples") if not n else say("no triple here is plausible, so there is no recall")
         return PrecisionRecall(
             n=n, plausible=0, threshold=(), precision=(), recall=(), average_precision=None,
             base=0.0 if n else None, reason=reason,
@@ -159,7 +160,7 @@ def reliability(label: NDArray[np.int8], score: NDArray[np.float64], *, bins: in
     label, score = _labelled(label, score)
     n = label.size
     if not n or score.min() < 0 or score.max() > 1:
-        reason = "no triples" if not n else "scores outside 0 to 1 are no probabilities"
+        reason = say("no triples") if not n else say("scores outside 0 to 1 are no probabilities")
         return Reliability(n=n, bins=(), calibration_error=None, brier=None, reason=reason)
     plausible = (label == PLAUSIBLE).astype(np.float64)
     # Divided, not added up or multiplied: 0.3 is then the edge it is written as, and stands in the bin it starts.

@@ -143,34 +143,70 @@ def difference_estimate(
     (0.697, 0.696, True)
     """
     _check(instances, automatic)
-    units, codes = np.unique(np.array([str(key) for key in instances.unit.tolist()]), return_inverse=True)
-    size = len(units)
-    contexts = np.bincount(codes, minlength=size)
-    judged = np.bincount(codes[instances.verdict != UNDECIDED], minlength=size)
-    human = np.bincount(codes[instances.verdict == WRONG], minlength=size)
-    unequal = np.bincount(
-        codes[(instances.verdict != UNDECIDED) & (instances.verdict != automatic)], minlength=size
-    )
-    machine = np.bincount(codes[automatic == WRONG], minlength=size)
-    five = contexts == CONTEXTS
-    was_drawn = judged > 0 if drawn is None else np.bincount(codes[drawn], minlength=size) > 0
-    sampled = was_drawn & (judged == CONTEXTS)
-    human, machine, inside = human[five], machine[five], sampled[five]
-    instance = _estimate(human / CONTEXTS, machine / CONTEXTS, inside, instances_each=CONTEXTS)
-    if instance.estimate is not None:
-        deff = _design_effect((human - machine)[inside] / CONTEXTS, unequal[five][inside] / CONTEXTS)
-        instance = replace(instance, design_effect=deff)
+    table = _compounds(instances, automatic, drawn)
     return DifferenceEstimate(
-        instance=instance,
-        aggregate=_estimate((human > 0) * 1.0, (machine > 0) * 1.0, inside, instances_each=1),
-        incomplete=int((was_drawn & five & ~sampled).sum()),
-        other_context_counts=int((~five).sum()),
+        instance=_instance(table),
+        aggregate=_estimate(_any(table.human), _any(table.machine), table.inside, instances_each=1),
+        incomplete=table.incomplete,
+        other_context_counts=table.other_context_counts,
         signature=(
             f"difference-estimate|ver:1|contexts:{CONTEXTS}|n:{instances.unit.size}|labels:{labels}|judge:{judge}"
-            f"|units:compounds|drawn:{int(was_drawn.sum())}|interval:t+half-observations|level:95"
-            f"|numpy:{np.__version__}"
+            f"|units:compounds|drawn:{table.drawn}-{'as-answered' if drawn is None else 'by-design'}"
+            f"|interval:t+half-observations|level:95|numpy:{np.__version__}"
         ),
     )
+
+
+@dataclass(frozen=True)
+class _Compounds:
+    """The compounds of five contexts, one row each: how many contexts experts and judge call wrong, and on how many
+    they differ; `inside` is true where the compound was drawn and experts judged all of it."""
+
+    human: NDArray[np.int64]
+    machine: NDArray[np.int64]
+    unequal: NDArray[np.int64]
+    inside: NDArray[np.bool_]
+    drawn: int
+    incomplete: int
+    other_context_counts: int
+
+
+def _compounds(
+    instances: Instances, automatic: NDArray[np.int8], drawn: NDArray[np.bool_] | None
+) -> _Compounds:
+    units, codes = np.unique(np.array([str(key) for key in instances.unit.tolist()]), return_inverse=True)
+
+    def per_unit(rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return np.bincount(codes[rows], minlength=len(units))
+
+    decided = instances.verdict != UNDECIDED
+    judged = per_unit(decided)
+    five = np.bincount(codes, minlength=len(units)) == CONTEXTS
+    was_drawn = judged > 0 if drawn is None else per_unit(drawn) > 0
+    sampled = was_drawn & (judged == CONTEXTS)
+    return _Compounds(
+        human=per_unit(instances.verdict == WRONG)[five],
+        machine=per_unit(automatic == WRONG)[five],
+        unequal=per_unit(decided & (instances.verdict != automatic))[five],
+        inside=sampled[five],
+        drawn=int(was_drawn.sum()),
+        incomplete=int((was_drawn & five & ~sampled).sum()),
+        other_context_counts=int((~five).sum()),
+    )
+
+
+def _any(wrong: NDArray[np.int64]) -> Floats:
+    return (wrong > 0).astype(np.float64)
+
+
+def _instance(table: _Compounds) -> Estimate:
+    """The instance rate, with its design effect where there is one to be had."""
+    human, machine = table.human / CONTEXTS, table.machine / CONTEXTS
+    found = _estimate(human, machine, table.inside, instances_each=CONTEXTS)
+    if found.estimate is None:
+        return found
+    apart = (table.human - table.machine)[table.inside] / CONTEXTS
+    return replace(found, design_effect=_design_effect(apart, table.unequal[table.inside] / CONTEXTS))
 
 
 @dataclass(frozen=True, kw_only=True)

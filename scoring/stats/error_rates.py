@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.protocol.sentences import say
 from scoring.stats.proportions import (
     RESAMPLES,
     Integers,
@@ -74,6 +75,15 @@ class Instances:
         if len(set(zip(self.unit.tolist(), self.context.tolist(), strict=True))) != self.unit.size:
             raise ValueError("a context stands twice under its compound: pass one system and run, and keys")
 
+    def only(self, rows: NDArray[np.bool_]) -> "Instances":
+        """The instances where `rows`, shape (instances,), is true, without their facets."""
+        return Instances(
+            unit=self.unit[rows],
+            context=self.context[rows],
+            verdict=self.verdict[rows],
+            cannot_judge=self.cannot_judge[rows],
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Aggregate:
@@ -95,18 +105,25 @@ class Aggregate:
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
-    """The three rates of one set of compounds."""
+    """The three rates of one set of compounds, and the instances without a verdict that stand in none of them.
+
+    `undecided_instances` are split or not fully judged: neither right nor wrong, and not "cannot judge".
+    """
 
     instance: Share
     aggregate: Aggregate
     all_contexts_wrong: Share
+    cannot_judge: int
+    undecided_instances: int
 
     def as_json(self) -> dict[str, Any]:
-        """`{instance, aggregate, all_contexts_wrong}`."""
+        """`{instance, aggregate, all_contexts_wrong, cannot_judge, undecided_instances}`."""
         return {
             "instance": self.instance.as_json(),
             "aggregate": self.aggregate.as_json(),
             "all_contexts_wrong": self.all_contexts_wrong.as_json(),
+            "cannot_judge": self.cannot_judge,
+            "undecided_instances": self.undecided_instances,
         }
 
 
@@ -121,8 +138,6 @@ class ErrorRates:
     """
 
     n_items: int
-    cannot_judge: int
-    undecided_instances: int  # split, or not fully judged: neither right nor wrong, and not "cannot judge"
     overall: Rates
     by: Mapping[str, Mapping[str, Rates]]
     wrong_contexts_histogram: tuple[int, ...]
@@ -134,10 +149,8 @@ class ErrorRates:
         """The document of `report error-rates`; the caller adds campaign, system, run and labels."""
         return {
             "n_items": self.n_items,
-            "cannot_judge": self.cannot_judge,
             **self.overall.as_json(),
             "by": {name: {key: row.as_json() for key, row in rows.items()} for name, rows in self.by.items()},
-            "undecided_instances": self.undecided_instances,
             "wrong_contexts_histogram": list(self.wrong_contexts_histogram),
             "other_context_counts": {str(count): list(u) for count, u in self.other_context_counts.items()},
             "facet_unknown": dict(self.facet_unknown),
@@ -147,8 +160,8 @@ class ErrorRates:
 
 
 @dataclass(frozen=True)
-class _Compounds:
-    """What the rates need of each compound, shape (compounds,), in the order of first appearance.
+class Compounds:
+    """What the rates need of each compound, shape (compounds,), in the order of first appearance (`compounds_of`).
 
     `of_instance`, shape (instances,), is the place of an instance's compound; `first` a compound's first row.
     """
@@ -159,6 +172,7 @@ class _Compounds:
     contexts: Integers
     judged: Integers
     wrong: Integers
+    cannot_judge: Integers
 
 
 def error_rates(
@@ -183,22 +197,22 @@ def error_rates(
     >>> rates.by["type"]["NP"].instance.share, rates.wrong_contexts_histogram
     (0.2, (0, 1, 0, 0, 0, 1))
     """
-    compounds = _compounds(instances)
+    compounds = compounds_of(instances)
     everything = np.ones(len(compounds.keys), dtype=np.bool_)
     by: dict[str, dict[str, Rates]] = {}
     unknown: dict[str, int] = {}
     for name, values in instances.facets.items():
         rows = _facet_rows(name, values, compounds)
         unknown[name] = len(compounds.keys) - sum(int(mask.sum()) for mask in rows.values())
-        by[name] = {key: _rates(compounds, mask, seed, resamples) for key, mask in rows.items()}
-    overall = _rates(compounds, everything, seed, resamples)
+        by[name] = {
+            key: rates_of(compounds, mask, seed=seed, resamples=resamples) for key, mask in rows.items()
+        }
+    overall = rates_of(compounds, everything, seed=seed, resamples=resamples)
     every = [overall, *(row for found in by.values() for row in found.values())]
     complete = (compounds.contexts == CONTEXTS) & (compounds.judged == CONTEXTS)
     histogram = np.bincount(compounds.wrong[complete], minlength=CONTEXTS + 1)
     return ErrorRates(
         n_items=instances.unit.size,
-        cannot_judge=int(instances.cannot_judge.sum()),
-        undecided_instances=int(((instances.verdict == UNDECIDED) & ~instances.cannot_judge).sum()),
         overall=overall,
         by=by,
         wrong_contexts_histogram=tuple(histogram.tolist()),
@@ -208,21 +222,30 @@ def error_rates(
     )
 
 
-def _compounds(instances: Instances) -> _Compounds:
+def compounds_of(instances: Instances) -> Compounds:
+    """Contexts, judged and wrong instances of each compound: what every row of rates is counted from.
+
+    >>> instances = Instances(unit=np.repeat(["a", "b"], [2, 1]), context=np.arange(3),
+    ...     verdict=np.array([0, -1, 1], dtype=np.int8), cannot_judge=np.zeros(3, dtype=bool))
+    >>> found = compounds_of(instances)
+    >>> found.keys, found.contexts.tolist(), found.judged.tolist(), found.wrong.tolist()
+    (('a', 'b'), [2, 1], [1, 1], [1, 0])
+    """
     place: dict[Any, int] = {}
     codes = np.array([place.setdefault(key, len(place)) for key in instances.unit.tolist()], dtype=np.int64)
     size = len(place)
-    return _Compounds(
+    return Compounds(
         keys=tuple(str(key) for key in place),
         of_instance=codes,
         first=np.unique(codes, return_index=True)[1],
         contexts=np.bincount(codes, minlength=size),
         judged=np.bincount(codes[instances.verdict != UNDECIDED], minlength=size),
         wrong=np.bincount(codes[instances.verdict == WRONG], minlength=size),
+        cannot_judge=np.bincount(codes[instances.cannot_judge], minlength=size),
     )
 
 
-def _facet_rows(name: str, values: NDArray[Any], compounds: _Compounds) -> dict[str, NDArray[np.bool_]]:
+def _facet_rows(name: str, values: NDArray[Any], compounds: Compounds) -> dict[str, NDArray[np.bool_]]:
     """For each value of a facet the compounds that have it; values in their own order (2 before 10)."""
     of_compound = values[compounds.first].tolist()
     for place, value in zip(compounds.of_instance.tolist(), values.tolist(), strict=True):
@@ -232,28 +255,38 @@ def _facet_rows(name: str, values: NDArray[Any], compounds: _Compounds) -> dict[
     return {str(value): np.array([other == value for other in of_compound]) for value in distinct}
 
 
-def _rates(compounds: _Compounds, mask: NDArray[np.bool_], seed: int, resamples: int) -> Rates:
+def rates_of(compounds: Compounds, mask: NDArray[np.bool_], *, seed: int, resamples: int) -> Rates:
+    """The three rates of the compounds where the mask, shape (compounds,), is true; `seed` as in `error_rates`.
+
+    >>> instances = Instances(unit=np.repeat(["a", "b"], 5), context=np.arange(10),
+    ...     verdict=np.array([0, 0] + [1] * 8, dtype=np.int8), cannot_judge=np.zeros(10, dtype=bool))
+    >>> rates_of(compounds_of(instances), np.array([True, False]), seed=0, resamples=100).instance.share
+    0.4
+    """
     five = mask & (compounds.contexts == CONTEXTS)
     complete = five & (compounds.judged == CONTEXTS)
     n = int(complete.sum())
-    nothing = "no compound here has exactly five contexts, all of them decided"
+    cannot_judge = int(compounds.cannot_judge[mask].sum())
+    nothing = say("no compound here has exactly five contexts, all of them decided")
     return Rates(
         instance=share_over_clusters(
             compounds.wrong[mask],
             compounds.judged[mask],
             seed=seed,
             resamples=resamples,
-            nothing="no instance is judged",
+            nothing=say("no instance is judged"),
         ),
         aggregate=_aggregate(compounds, five=five, complete=complete, nothing=nothing),
         all_contexts_wrong=share_of_units(
             int((compounds.wrong[complete] == CONTEXTS).sum()), n, nothing=nothing
         ),
+        cannot_judge=cannot_judge,
+        undecided_instances=int((compounds.contexts - compounds.judged)[mask].sum()) - cannot_judge,
     )
 
 
 def _aggregate(
-    compounds: _Compounds, *, five: NDArray[np.bool_], complete: NDArray[np.bool_], nothing: str
+    compounds: Compounds, *, five: NDArray[np.bool_], complete: NDArray[np.bool_], nothing: str
 ) -> Aggregate:
     holds_error = compounds.wrong > 0
     undecided = five & ~complete
@@ -267,7 +300,7 @@ def _aggregate(
     )
 
 
-def _other_counts(compounds: _Compounds) -> dict[int, tuple[str, ...]]:
+def _other_counts(compounds: Compounds) -> dict[int, tuple[str, ...]]:
     counts = compounds.contexts.tolist()
     return {
         count: tuple(key for key, own in zip(compounds.keys, counts, strict=True) if own == count)

@@ -43,3 +43,14 @@ def class_groups(values: Sequence[str]) -> dict[str, Mask]:
     """
     found = {group: np.isin(values, members) for group, members in CLASS_GROUPS.items()}
     return {group: mask for group, mask in found.items() if mask.any()}
+
+
+def table_groups(values: Sequence[str]) -> dict[str, Mask]:
+    """Masks of the columns of a table of systems: all, then ID, OOD and Adv, then the two out-of-domain classes
+    apart, since a published OOD column may hold one of them alone; what does not occur is left out but all.
+
+    >>> list(table_groups(["cs_head", "adv"]))
+    ['all', 'OOD', 'Adv', 'cs_head']
+    """
+    apart = {name: mask for name, mask in classes(values).items() if name in CLASS_GROUPS["OOD"]}
+    return {"all": np.ones(len(values), dtype=np.bool_), **class_groups(values), **apart}

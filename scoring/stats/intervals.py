@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from scoring.stats.kinds import kinds_of_rows
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 Figure = Callable[[FloatArray], FloatArray]
@@ -67,6 +69,7 @@ def units(
     cells: FloatArray,
     judgements: IntArray,
     clusters: IntArray | None,
+    copies: IntArray | None = None,
     tables: int = 1,
 ) -> Units:
     """Groups items into units.
@@ -77,6 +80,7 @@ def units(
         cells: (c, f) the same for a made-up item of each cell.
         judgements: (p,) how many judgements items of this kind hold.
         clusters: (n,) cluster of each item, or None; clusters of one item each are the same as none.
+        copies: (n,) how many items each stands for, where there are no clusters; None for one each.
         tables: pair tables the cells belong to.
 
     >>> few = units(np.array([0, 1, 0]), np.eye(2), cells=np.eye(2), judgements=np.array([2, 2]), clusters=None)
@@ -84,12 +88,15 @@ def units(
     ([2, 1], 3)
     """
     common = (judgements >= 2)[kinds]
-    n, size = int(common.sum()), 1.0
+    size = 1.0
     if clusters is None or len(np.unique(clusters)) == len(clusters):
-        unit_sums, counts = sums, np.bincount(kinds, minlength=len(sums))
+        # Whole numbers below 2^53: exact in the floats that bincount sums in.
+        unit_sums, counts = sums, np.bincount(kinds, copies, len(sums)).astype(np.int64)
+        n = int(counts[judgements >= 2].sum())
     else:
         unit_sums, counts = _cluster_kinds(kinds, sums, clusters)
-        n, size = len(np.unique(clusters[common])), n / max(len(np.unique(clusters[common])), 1)
+        n = len(np.unique(clusters[common]))
+        size = int(common.sum()) / max(n, 1)
     return Units(
         sums=unit_sums,
         counts=counts,
@@ -105,10 +112,13 @@ def _cluster_kinds(kinds: IntArray, sums: FloatArray, clusters: IntArray) -> tup
     order = np.lexsort((kinds, clusters))
     sorted_kinds, sorted_clusters = kinds[order], clusters[order]
     starts = np.flatnonzero(np.diff(sorted_clusters, prepend=sorted_clusters[:1] - 1))
+    sizes = np.diff(starts, append=len(order))
     how_many: dict[bytes, int] = {}
-    for contents in np.split(sorted_kinds, starts[1:]):
-        key = contents.tobytes()
-        how_many[key] = how_many.get(key, 0) + 1
+    for size in np.unique(sizes).tolist():
+        contents = sorted_kinds[starts[sizes == size][:, None] + np.arange(size)]
+        found = kinds_of_rows(list(contents.T), [len(sums)] * size, rows=len(contents))
+        copies = np.bincount(found.of_row).tolist()
+        how_many |= {contents[row].tobytes(): n for row, n in zip(found.first, copies, strict=True)}
     # In order of their contents: the order of items in the table must not reach the random numbers.
     alike = sorted(how_many)
     unit_sums = np.stack([sums[np.frombuffer(key, dtype=kinds.dtype)].sum(axis=0) for key in alike])
@@ -194,7 +204,16 @@ def _percentiles(values: FloatArray, value: float) -> tuple[float, float] | None
     defined = values[np.isfinite(values)]
     if len(defined) < (1 - _MOST_UNDEFINED) * len(values):
         return None
-    low, high = np.percentile(defined, [2.5, 97.5])
+    ordered = np.sort(defined)
+    low, high = _quantile(ordered, 0.025), _quantile(ordered, 0.975)
     if high - low < 1e-12:
         return None
-    return min(float(low), value), max(float(high), value)
+    return min(low, value), max(high, value)
+
+
+def _quantile(ordered: FloatArray, share: float) -> float:
+    """NumPy's own linear interpolation, to the last digit, at a fifth of its cost."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    a, b, beyond = ordered[below], ordered[min(below + 1, len(ordered) - 1)], place - below
+    return float(b - (b - a) * (1 - beyond) if beyond >= 0.5 else a + (b - a) * beyond)

@@ -166,52 +166,66 @@ def noise_corrected(
     if model not in MODELS:
         raise ValueError(f"there is no noise model {model}: choose one of {', '.join(MODELS)}")
     table = _Table(judgements)
-    signature = (
-        f"noise-corrected|ver:1|model:{model}|source:{source}|contexts:{CONTEXTS}|compounds:{table.n}"
-        f"|doubles:{table.doubles}|labels:{labels}|interval:cluster-bootstrap|level:95|rs:{seed}|bs:{resamples}"
-        f"|numpy:{np.__version__}"
-    )
     known = Corrected(
         model=model, source=source, compounds=table.n, doubles=table.doubles, differing=table.differing,
-        signature=signature,
+        signature=_signature(table, labels, model, source, seed, resamples),
     )  # fmt: skip
     reason = table.not_estimable(model)
     if reason is not None:
         return replace(known, reason=reason)
     once = table.counts[None, :].astype(np.float64)
+    known = _not_corrected(known, table, once)
     noise = _noise(once @ table.sums, model)
-    single = (once @ table.singles)[0] / table.n
-    known = replace(
-        known,
-        single_instance=float(single[0]) / CONTEXTS,
-        single_aggregate=float(single[1]),
-        differing_interval=wilson(table.differing, table.doubles),
-    )
     if not np.isfinite(noise).all():
-        reason = "experts differ more often than this model allows: their verdicts are close to a toss"
+        reason = say("experts differ more often than this model allows: their verdicts are close to a toss")
         return replace(known, reason=reason)
     instance, aggregate = _rates(table, once, noise)
-    draws = np.random.default_rng(seed).multinomial(table.n, table.counts / table.n, size=resamples)
-    drawn_noise = _noise(draws @ table.sums, model)
-    defined = np.isfinite(drawn_noise).all(axis=1)
-    intervals: list[Interval | None] = [None, None]
-    ci95_reason = (
-        "the noise cannot be estimated in too many resamples: more instances judged twice are needed"
-    )
-    if defined.mean() >= 1 - _MOST_UNDEFINED:
-        drawn = _rates(table, draws[defined].astype(np.float64), drawn_noise[defined])
-        intervals = [_percentiles(values) for values in drawn]
-        ci95_reason = "no resample differs from another"
+    (of_instance, of_aggregate), ci95_reason = _intervals(table, model, seed=seed, resamples=resamples)
     return replace(
         known,
         false_alarm=float(noise[0, 0]),
         miss=float(noise[0, 1]),
         instance=float(instance[0]),
-        instance_interval=intervals[0],
+        instance_interval=of_instance,
         aggregate=float(aggregate[0]),
-        aggregate_interval=intervals[1],
-        ci95_reason=None if all(intervals) else ci95_reason,
+        aggregate_interval=of_aggregate,
+        ci95_reason=ci95_reason,
     )
+
+
+def _signature(table: "_Table", labels: str, model: Model, source: Source, seed: int, resamples: int) -> str:
+    return (
+        f"noise-corrected|ver:1|model:{model}|source:{source}|contexts:{CONTEXTS}|compounds:{table.n}"
+        f"|doubles:{table.doubles}|labels:{labels}|interval:cluster-bootstrap|level:95|rs:{seed}|bs:{resamples}"
+        f"|numpy:{np.__version__}"
+    )
+
+
+def _not_corrected(known: Corrected, table: "_Table", once: Floats) -> Corrected:
+    """What the first judgement of each instance gives, and how often the second differs."""
+    single = (once @ table.singles)[0] / table.n
+    return replace(
+        known,
+        single_instance=float(single[0]) / CONTEXTS,
+        single_aggregate=float(single[1]),
+        differing_interval=wilson(table.differing, table.doubles),
+    )
+
+
+def _intervals(
+    table: "_Table", model: Model, *, seed: int, resamples: int
+) -> tuple[tuple[Interval | None, Interval | None], str | None]:
+    """Of the instance and the aggregate rate: compounds drawn anew, their noise estimated anew; else the reason."""
+    draws = np.random.default_rng(seed).multinomial(table.n, table.counts / table.n, size=resamples)
+    noise = _noise(draws @ table.sums, model)
+    defined = np.isfinite(noise).all(axis=1)
+    if defined.mean() < 1 - _MOST_UNDEFINED:
+        return (None, None), say(
+            "the noise cannot be estimated in too many resamples: more instances judged twice are needed"
+        )
+    instance, aggregate = _rates(table, draws[defined].astype(np.float64), noise[defined])
+    intervals = (_percentiles(instance), _percentiles(aggregate))
+    return intervals, None if all(intervals) else say("no resample differs from another")
 
 
 class _Table:
@@ -251,7 +265,7 @@ class _Table:
 
     def not_estimable(self, model: Model) -> str | None:
         if not self.n:
-            return "no compound here has exactly five judged contexts"
+            return say("no compound here has exactly five judged contexts")
         if self.doubles < FEWEST_DOUBLES:
             return say(
                 "{doubles} instances were judged twice; fewer than {fewest} say too little about noise",
@@ -337,7 +351,7 @@ def _noise_of_settled(right: float, wrong: float, as_right: float, as_wrong: flo
     """f and m where the truth of differing pairs is known.
 
     With p the share of truly wrong instances: as_wrong = 2pm(1 − m), as_right = 2(1 − p)f(1 − f), and both-wrong
-    pairs are p(1 − m)² + (1 − p)f². One equation in p is left, solved by bisection.
+    pairs are p(1 − m)² + (1 − p)f². One equation in p is left, solved by Brent's method.
     """
     from scipy.optimize import brentq  # noqa: PLC0415
 

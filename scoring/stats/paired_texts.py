@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 from scoring.stats.bleu import TextScore, bleu_of_sums, chrf_of_sums
 from scoring.stats.proportions import RESAMPLES, Interval, reasons
 from scoring.stats.significance import SHUFFLES, Difference, drawn_counts, p_value, with_holm
@@ -28,8 +29,8 @@ from scoring.stats.significance import SHUFFLES, Difference, drawn_counts, p_val
 Floats = NDArray[np.float64]
 
 OF_SUMS: dict[str, Callable[[NDArray[Any]], Floats]] = {"BLEU": bleu_of_sums, "CHRF": chrf_of_sums}
-# Clusters × resamples at once: 32 MiB of weights.
-_CHUNK = 4_000_000
+# Clusters × resamples at once: 4 or 8 MiB of weights, which stay in the processor's cache.
+_CHUNK = 1_000_000
 # Scores are made by logarithms; a swap that gives the observed difference again must count.
 _CLOSE = 1e-9
 
@@ -90,7 +91,9 @@ def compare_texts(
         scores: (name, score) of one or more systems, all of the same sentences in the same order, by one metric.
         clusters: (n,) what each kept sentence belongs to (its compound); None where sentences stand alone, as in
             sacrebleu.
-        seed, resamples, shuffles: of the bootstrap and the randomisation, shared by all systems.
+        seed, resamples, shuffles: of the bootstrap and the randomisation, shared by all systems. With one seed,
+            intervals agree to the digit under one version of the signature; where two versions draw differently
+            (`drawn_counts`), within what chance makes of that many resamples.
 
     Raises:
         ProtocolError: scores of different metrics or settings, or of different numbers of sentences.
@@ -123,11 +126,44 @@ def compare_texts(
         ),
         differences=tuple(with_holm(differences)),
         signature=(
-            f"{first.signature}|compare-texts|ver:1|n:{first.n}|units:{units}|interval:paired-bootstrap"
+            f"{first.signature}|compare-texts|ver:2|n:{first.n}|units:{units}|interval:paired-bootstrap"
             f"|p:randomisation+1|adjusted:holm|level:95|rs:{seed}|bs:{resamples}|shuffles:{shuffles}"
             f"|numpy:{np.__version__}"
         ),
     )
+
+
+def score_with_interval(
+    score: TextScore,
+    *,
+    clusters: Sequence[Any] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> dict[str, Any]:
+    """One system's score as a document: `TextScore.as_json` and `{ci95, ci95_method, ci95_reason}`.
+
+    Args:
+        score: of all sentences; clusters: (n,) what each kept sentence belongs to (its compound), None where sentences
+            stand alone; seed, resamples: of the bootstrap.
+
+    Raises:
+        ValueError: clusters that do not fit.
+
+    >>> from scoring.stats.bleu import corpus_bleu
+    >>> references = ["那个园丁笑了。", "他们去了商店。", "我喜欢那只小狗。", "医生丢了帽子。"] * 10
+    >>> found = score_with_interval(corpus_bleu([text[:-1] for text in references], references), seed=1)
+    >>> round(found["score"], 2), [round(bound) for bound in found["ci95"]], found["ci95_method"]
+    (85.21, [85, 86], 'bootstrap|units:40|rs:1|bs:1000')
+    """
+    (found,) = compare_texts([("", score)], clusters=clusters, seed=seed, resamples=resamples).systems
+    units, _ = _units(clusters, score.n)
+    method = f"{'cluster-' if clusters is not None else ''}bootstrap|units:{units}|rs:{seed}|bs:{resamples}"
+    return {
+        **score.as_json(),
+        "ci95": None if found.interval is None else list(found.interval),
+        "ci95_method": None if found.interval is None else method,
+        **reasons(found.reason, "ci95_reason"),
+    }
 
 
 def _checked(scores: Sequence[TextScore]) -> TextScore:
@@ -169,18 +205,28 @@ def _resampled(
     rng, units = np.random.default_rng(seed), len(rows[0])
     width = rows[0].shape[1]
     together = np.concatenate(rows, axis=1)
+    dtype = _exact_up_to(units * together.max(initial=0))
+    together = together.astype(dtype)
     sums = np.empty((resamples, together.shape[1]))
     step = max(1, _CHUNK // units)
     for start in range(0, resamples, step):
-        sums[start : start + step] = drawn_counts(rng, units, min(step, resamples - start)) @ together
+        counts = drawn_counts(rng, units, min(step, resamples - start), dtype=dtype)
+        sums[start : start + step] = counts @ together
     return [of_sums(sums[:, place : place + width]) for place in range(0, together.shape[1], width)]
+
+
+def _exact_up_to(largest: float) -> type[np.float32] | type[np.float64]:
+    """Four bytes hold whole numbers up to 2^24, so every sum of them below that is exact, in whatever order."""
+    return np.float32 if largest < 2**24 else np.float64
 
 
 def _system(name: str, score: TextScore, drawn: Floats | None) -> ScoredSystem:
     if score.score is None:
         return ScoredSystem(name=name, score=None, interval=None, reason=score.reason)
     interval = None if drawn is None else _percentiles(drawn, score.score)
-    reason = None if interval else "every sentence scores alike, or there is one only: nothing to resample"
+    reason = (
+        None if interval else say("every sentence scores alike, or there is one only: nothing to resample")
+    )
     return ScoredSystem(name=name, score=score.score, interval=interval, reason=reason)
 
 
@@ -215,7 +261,9 @@ def _difference(
         interval=interval,
         method=None if interval is None else "paired-bootstrap",
         p=_p(a, b, of_sums, observed=abs(value_a - value_b), seed=seed, shuffles=shuffles),
-        ci95_reason=None if interval else "no resample differs from another: nothing to tell the two apart",
+        ci95_reason=None
+        if interval
+        else say("no resample differs from another: nothing to tell the two apart"),
     )
 
 
@@ -234,11 +282,13 @@ def _p(
         return 1.0
     rng, extreme = np.random.default_rng([seed, 1]), 0
     sums_a, sums_b = a.sum(axis=0), b.sum(axis=0)
+    dtype = _exact_up_to(np.abs(moved).sum(axis=0).max())
+    moved = moved.astype(dtype)
     step = max(1, _CHUNK // len(moved))
     for start in range(0, shuffles, step):
         size = min(step, shuffles - start)
         coins = np.unpackbits(rng.integers(0, 256, size=(size, -(-len(moved) // 8)), dtype=np.uint8), axis=1)
-        swapped = coins[:, : len(moved)].astype(np.float64) @ moved
+        swapped = (coins[:, : len(moved)].astype(dtype) @ moved).astype(np.float64)
         apart = np.abs(of_sums(sums_a + swapped) - of_sums(sums_b - swapped))
         extreme += int((apart >= observed - _CLOSE).sum())
     return p_value(extreme, shuffles)

@@ -2,16 +2,17 @@
 
 The answer is in compounds or triples, in judgements and in hours. It rests on figures that have to be guessed or
 measured before: the rate to be expected, the design effect of compounds (contexts of a compound fail together, so
-five of them are worth fewer), the spread between seeds, and the pace. Each is an argument; `design_effect` and `pace`
-measure two of them on what was already judged.
+five of them are worth fewer), how far two systems part on one unit, the spread between seeds, and the pace. Each is an
+argument; `design_effect` and `pace` measure two of them on what was already judged, `spreads` the others.
 
 Sources: Kish (1965), Survey Sampling, chapter 5, for the design effect; Fleiss, Levin and Paik (2003), Statistical
-Methods for Rates and Proportions, chapters 4 and 13; Hanley and McNeil (1982), Radiology 143, 29–36, for the AUC.
+Methods for Rates and Proportions, chapters 4 and 13; Hanley and McNeil (1982), Radiology 143, 29–36, and Obuchowski
+and McClish (1997), Statistics in Medicine 16, 1529–1542, for the AUC.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite, sqrt
+from math import ceil, isfinite, pi, sqrt
 from statistics import NormalDist, median
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ from scoring.stats.proportions import LEVEL, Integers, reasons
 Rate = Literal["instance", "aggregate"]
 
 POWER = 0.8
+HALF = 0.5  # how far two systems' results on a unit go together, where nothing is known
 _MOST = 10_000_000
 
 
@@ -134,7 +136,7 @@ def for_precision(
         The smallest number of compounds for which Wilson's interval is at most twice `width` long.
 
     Raises:
-        ValueError: a width or rate out of range, a design effect below 0.
+        ValueError: a width or rate out of range, a design effect of 0 or less.
 
     >>> for_precision(5, rate=0.5, of="aggregate", effort=Effort(per_unit=5, seconds=9)).units
     381
@@ -177,11 +179,11 @@ def triples_for_auc(width: float, *, auc: float, share: float, effort: Effort) -
         width: in points; auc: expected, 0.5 to 1; share: of plausible triples; effort: what a triple costs.
 
     >>> triples_for_auc(2, auc=0.75, share=0.22, effort=Effort(experts=2)).units
-    3971
+    3235
     """
     _check(width, share, 1.0)
     if not 0.5 <= auc < 1:
-        raise ValueError("an AUC to plan for lies between 0.5 and 1")
+        raise ValueError(say("an AUC to plan for lies between 0.5 and 1"))
     z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
     units = _smallest(lambda n: z * auc_error(auc, share * n, (1 - share) * n) <= width / 100)
     assumed: dict[str, float | str] = {"auc": auc, "share": share, "level": LEVEL}
@@ -191,17 +193,77 @@ def triples_for_auc(width: float, *, auc: float, share: float, effort: Effort) -
 def auc_error(auc: float, plausible: float, implausible: float) -> float:
     """Standard error of an AUC (0 to 1) on so many triples of each class.
 
-    Hanley and McNeil 1982, whose formula takes scores as exponential; close for others too.
+    Hanley and McNeil 1982: with m plausible and n implausible triples the variance is
+    (A(1 − A) + (m − 1)(Q₁ − A²) + (n − 1)(Q₂ − A²)) / mn, where Q is the chance that two triples of one class both
+    come right against the same one of the other. They shorten Q by taking scores as exponential, which is off by a
+    tenth where classes are uneven; here scores are normal with one spread in both classes (Obuchowski and McClish
+    1997), so that Q₁ = Q₂ = Φ₂(z, z; ½) with z = Φ⁻¹(A).
 
     >>> round(auc_error(0.9, 45, 51), 4)
-    0.0335
+    0.0309
     """
     if min(plausible, implausible) < 1:
         return float("inf")
-    both_beat = auc / (2 - auc) - auc**2
-    beats_both = 2 * auc**2 / (1 + auc) - auc**2
-    variance = auc * (1 - auc) + (plausible - 1) * both_beat + (implausible - 1) * beats_both
+    variance = auc * (1 - auc) + (plausible + implausible - 2) * _covariance(auc, auc, 1.0)
     return sqrt(variance / (plausible * implausible))
+
+
+def auc_spread(auc: float, other: float, *, share: float, correlation: float = HALF) -> float:
+    """What `to_detect` takes for two AUCs on the same triples: the error of their difference times √n.
+
+    Args:
+        auc, other: expected, above 0 and below 1.
+        share: of plausible triples, above 0 and below 1.
+        correlation: of the two systems' scores among triples of one class, 0 to 1.
+
+    Every system's AUC has the variance of `auc_error`, in the limit c(A, A, 1) (1/m + 1/n); two of them have the
+    covariance c(A, B, r) (1/m + 1/n) with c(A, B, r) = Φ₂(Φ⁻¹(A), Φ⁻¹(B); r/2) − AB: a triple that stands in two
+    comparisons gives its half of each difference of scores, and the halves go together by r. So
+    n · variance = (c(A, A, 1) + c(B, B, 1) − 2 c(A, B, r)) / (share (1 − share)).
+
+    >>> round(auc_spread(0.75, 0.72, share=0.22), 3)
+    0.614
+    """
+    if not (0 < auc < 1 and 0 < other < 1):
+        raise ValueError(say("both AUCs to plan for lie between 0 and 1: ask for a smaller difference"))
+    if not 0 < share < 1:
+        raise ValueError(say("an AUC needs plausible and implausible triples: a share between 0 and 1"))
+    _check_correlation(correlation)
+    of_both = _covariance(auc, auc, 1.0) + _covariance(other, other, 1.0)
+    return sqrt((of_both - 2 * _covariance(auc, other, correlation)) / (share * (1 - share)))
+
+
+def _covariance(auc: float, other: float, correlation: float) -> float:
+    """Of "this triple beats one of the other class" in two systems, given the triple: Φ₂(z, z′; r/2) − AB."""
+    normal = NormalDist()
+    z, other_z, half = normal.inv_cdf(auc), normal.inv_cdf(other), correlation / 2
+    nodes, weights = np.polynomial.hermite_e.hermegauss(64)
+    both = [
+        normal.cdf((z - sqrt(half) * x) / sqrt(1 - half))
+        * normal.cdf((other_z - sqrt(half) * x) / sqrt(1 - half))
+        for x in nodes.tolist()
+    ]
+    return float(np.dot(weights, both)) / sqrt(2 * pi) - auc * other
+
+
+def rate_spread(rate: float, *, instances: int = 1, deff: float = 1.0, correlation: float = HALF) -> float:
+    """What `to_detect` takes for two systems' rates, where nothing was measured.
+
+    Args:
+        rate: expected of both, 0 to 1.
+        instances: of a unit: five contexts of a compound for the instance rate, else one.
+        deff: design effect of the instance rate, 1 for one instance a unit.
+        correlation: of the two systems' results on a unit, 0 to 1.
+
+    The mean of a unit's instances has the variance v = p(1 − p) · deff / instances (Kish), and the difference of two
+    of them 2v(1 − correlation).
+
+    >>> round(rate_spread(0.22), 3), round(rate_spread(0.22, instances=5, deff=2.12), 3)
+    (0.414, 0.27)
+    """
+    _check(1.0, rate, deff)
+    _check_correlation(correlation)
+    return sqrt(2 * rate * (1 - rate) * deff / instances * (1 - correlation))
 
 
 def paired_spread(differences: NDArray[Any], sizes: Integers) -> float | None:
@@ -228,19 +290,27 @@ def to_detect(
     unit: str = "compounds",
     seed_sd: float = 0.0,
     runs: int = 1,
+    run_spread: float = 0.0,
     comparisons: int = 1,
     alpha: float = 0.05,
     power: float = POWER,
 ) -> Plan:
     """Units on which two systems must be judged to find a difference of so many points.
 
+    A two-sided test at α finds d with the power asked for when d = (z₁₋α⁄₂ + z_power) · SE (Fleiss, Levin and Paik,
+    chapter 13, with paired units). With R runs of each system on n units
+    SE² = (spread² − run_spread² (1 − 1/R)) / n + 2 seed_sd² / R: what a unit gives differently from run to run is
+    averaged, what lies between the systems is not.
+
     Args:
         difference: in points, between two systems judged on the same units.
-        spread: standard deviation over units of the paired difference, on the scale 0 to 1 (`paired_spread`; for
-            rates p of systems whose units are right or wrong with correlation r: √(2p(1 − p)(1 − r))).
+        spread: standard deviation over units of the paired difference, one run of each system, on the scale 0 to 1:
+            `paired_spread` and `paired_auc_spread` measure it, `rate_spread` and `auc_spread` derive it.
         effort: what a unit costs *per output judged*; both systems' runs are counted here.
         seed_sd: standard deviation between seeds of one system, in points; 0 compares these runs and no others.
         runs: of each system, all judged.
+        run_spread: the same as `spread` between two runs of one system, 0 to 1; 0 where it is not known, which asks
+            for more units than several runs need.
         comparisons: pairs tested together; the level is shared out among them (Bonferroni, a bound for Holm).
         alpha, power: level of a two-sided test, chance to find the difference if it is there.
 
@@ -253,8 +323,8 @@ def to_detect(
     >>> to_detect(3, spread=0.45, effort=Effort(per_unit=5), seed_sd=2.5, runs=3).reason
     'seeds alone hide a difference of 3 points with 3 runs of each system: at least 11 runs are needed'
     """
-    if difference <= 0 or spread <= 0 or seed_sd < 0 or runs < 1 or comparisons < 1:
-        raise ValueError("a difference and a spread are above 0, runs and comparisons at least 1")
+    if difference <= 0 or spread <= 0 or min(seed_sd, run_spread) < 0 or runs < 1 or comparisons < 1:
+        raise ValueError(say("a difference and a spread are above 0, runs and comparisons at least 1"))
     normal = NormalDist()
     z = normal.inv_cdf(1 - alpha / 2 / comparisons) + normal.inv_cdf(power)
     wanted = (difference / 100 / z) ** 2
@@ -264,6 +334,8 @@ def to_detect(
         "spread": spread, "seed_sd": seed_sd, "runs": runs, "comparisons": comparisons, "alpha": alpha,
         "power": power,
     }  # fmt: skip
+    if run_spread and runs > 1:
+        assumed["run_spread"] = run_spread
     if of_seeds >= wanted:
         needed = int(2 * (seed_sd / 100) ** 2 / wanted) + 1
         reason = say(
@@ -276,7 +348,8 @@ def to_detect(
         return Plan(
             goal=goal, unit=unit, units=None, judgements=None, hours=None, assumed=assumed, reason=reason
         )
-    units = ceil(spread**2 / (wanted - of_seeds))
+    of_units = max(spread**2 - run_spread**2 * (1 - 1 / runs), spread**2 / runs)
+    units = ceil(of_units / (wanted - of_seeds))
     both = Effort(experts=effort.experts, per_unit=effort.per_unit * 2 * runs, seconds=effort.seconds)
     return _plan(goal, unit, units, both, assumed)
 
@@ -301,7 +374,7 @@ def _smallest(enough: Callable[[int], bool]) -> int:
     while not enough(high):
         high *= 2
         if high > _MOST:
-            raise ValueError("more than ten million units would be needed: ask for less")
+            raise ValueError(say("more than ten million units would be needed: ask for less"))
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -314,10 +387,15 @@ def _of_finite(units: int, population: int) -> int:
     return min(population, ceil(units / (1 + (units - 1) / population)))
 
 
+def _check_correlation(correlation: float) -> None:
+    if not 0 <= correlation < 1:
+        raise ValueError(say("a correlation to plan for lies between 0 and 1"))
+
+
 def _check(width: float, rate: float, deff: float) -> None:
     if not 0 < width < 50:
-        raise ValueError("half an interval is between 0 and 50 points long")
+        raise ValueError(say("half an interval is between 0 and 50 points long"))
     if not 0 <= rate <= 1:
-        raise ValueError("a rate to plan for lies between 0 and 1")
+        raise ValueError(say("a rate to plan for lies between 0 and 1"))
     if deff <= 0:
         raise ValueError("a design effect is above 0")

@@ -266,7 +266,12 @@ def _lots(acceptable: float, rejectable: float, lot: int | None) -> tuple[_Lot, 
     most, least = floor(round(acceptable * lot, 9)), ceil(round(rejectable * lot, 9))
     if lot < 1 or least <= most:
         raise ProtocolError(
-            f"In a part of {lot} units no number of errors lies between {acceptable:.1%} and {rejectable:.1%}."
+            say(
+                "In a part of {lot} units no number of errors lies between {acceptable} and {rejectable}.",
+                lot=lot,
+                acceptable=f"{acceptable:.1%}",
+                rejectable=f"{rejectable:.1%}",
+            )
         )
     return _Lot(acceptable, lot, most), _Lot(rejectable, lot, least)
 

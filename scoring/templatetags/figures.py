@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
-from django.utils.html import format_html
+from django.template import Context
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -14,7 +18,8 @@ from annotation.protocol.sentences import Sentence
 from annotation.services.sentences import translated
 from annotation.templatetags.seat import in_language
 from scoring import reports
-from scoring.views.words import GROUPS, MEASURES, NOISE_MODELS, SPLITS, VALUES
+from scoring.views.papers import Texts, papers_on
+from scoring.views.words import GROUPS, MEASURE_TITLES, MEASURES, NOISE_MODELS, SPLITS, VALUES
 
 register = template.Library()
 
@@ -34,7 +39,7 @@ def coefficient(value: float | None) -> str:
 @register.filter
 def percent_interval(bounds: Sequence[float] | None) -> str:
     """An interval of percentages."""
-    return reports.interval(bounds, reports.percent)
+    return reports.interval(bounds or None, reports.percent)
 
 
 @register.filter
@@ -52,6 +57,12 @@ def reason(sentence: str | None) -> str:
 
 
 @register.filter
+def reasons(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why values, intervals or p-values of a table are not there; each once."""
+    return reports.reasons(found)
+
+
+@register.filter
 def split_word(split: str) -> str:
     """A split in words."""
     return str(SPLITS.get(split, split))
@@ -64,14 +75,20 @@ def group_word(group: str) -> str:
 
 
 @register.filter
+def group_words(groups: Sequence[str]) -> str:
+    """Several groups in one row."""
+    return _(", ").join(group_word(group) for group in groups)
+
+
+@register.filter
 def spread(found: Any) -> str:
-    """A mean over runs and, where there are several, their standard deviation below it."""
-    mean, sd = (found["mean"], found["sd"]) if isinstance(found, Mapping) else (found.mean, found.sd)
-    if mean is None or sd is None:
-        return reports.percent(mean)
-    return format_html(
-        '{}<br><span class="small muted">± {}</span>', reports.percent(mean), reports.percent(sd)
-    )
+    """A mean over runs; below it, where there are several, their standard deviation; below that the interval, where
+    the reader may see it."""
+    of = found if isinstance(found, Mapping) else {"mean": found.mean, "sd": found.sd, "ci95": found.ci95}
+    below = [f"± {reports.percent(of['sd'])}"] if of["mean"] is not None and of["sd"] is not None else []
+    below += [reports.interval(of["ci95"], reports.percent)] if of.get("ci95") else []
+    lines = format_html_join("", '<br><span class="small muted">{}</span>', ((line,) for line in below))
+    return format_html("{}{}", reports.percent(of["mean"]), lines)
 
 
 @register.filter
@@ -125,6 +142,69 @@ def figure(found: Mapping[str, Any]) -> SafeString:
     return format_html(
         '<abbr class="undefined" title="{}">–<span class="visually-hidden"> {}</span></abbr>', why, why
     )
+
+
+@register.simple_tag
+def share(found: Mapping[str, Any]) -> SafeString:
+    """A percentage with its interval below it, or a dash that says why."""
+    if found["percent"] is not None:
+        return format_html(
+            '<strong>{}</strong><br><span class="small muted">{}</span>',
+            reports.percent(found["percent"]),
+            reports.interval(found["ci95"], reports.percent),
+        )
+    why = reason(found["reason"])
+    return format_html(
+        '<abbr class="undefined" title="{}">–<span class="visually-hidden"> {}</span></abbr>', why, why
+    )
+
+
+@register.simple_tag
+def measured(row: Mapping[str, Any], name: str) -> SafeString | str:
+    """A row's figure of that name and, where it stands in the row, its interval below it."""
+    value = reports.percent(row[name])
+    bounds = row.get(f"{name}_ci95")
+    if bounds is None:
+        return value
+    return format_html(
+        '{}<br><span class="small muted">{}</span>', value, reports.interval(bounds, reports.percent)
+    )
+
+
+@register.simple_tag(takes_context=True)
+def behind(context: Context, number: int, of: str, **row: str) -> SafeString | str:
+    """A number that opens the list of its items; nought opens nothing. `row` says where it stands."""
+    if not number:
+        return str(number)
+    options = context["choice"].options
+    chosen = {"system": options.system, "run": options.run, "labels": options.labels, "of": of, **row}
+    query = urlencode({name: value for name, value in chosen.items() if value is not None})
+    page = reverse("report_items", args=[context["campaign"].slug, context["kind"].name])
+    return format_html('<a class="behind" href="{}?{}">{}</a>', page, query, f"{number:,}")
+
+
+@register.simple_tag
+def papers(kind: str, campaign: Campaign) -> tuple[str | Promise, Texts] | None:
+    """Which paper, and why figures of this kind differ from those it prints; None where nothing is known."""
+    return papers_on(kind, campaign.protocol)
+
+
+@register.filter
+def words(text: str) -> list[str]:
+    """The names that a template writes in one string."""
+    return text.split()
+
+
+@register.filter
+def measure_title(name: str) -> str:
+    """A measure at the head of a column."""
+    return str(MEASURE_TITLES.get(name, name))
+
+
+@register.filter
+def part_word(index: str) -> str:
+    """A part as people call it: they count from 1."""
+    return str(int(index) + 1) if index.isdecimal() else index
 
 
 @register.filter

@@ -7,11 +7,12 @@ from django.views.decorators.http import require_safe
 from annotation.formats.writers import content_disposition
 from annotation.models import Membership
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
+from annotation.services.sentences import translated
 from annotation.views.refusals import plain_refusals
 from scoring.figures import FORMS, draw
 from scoring.models import Submission
 from scoring.services.pictures import curve_of, picture_of
-from scoring.views.reports import choice_of, kind_of
+from scoring.views.reports import choice_of, kind_of, refuse_to_read_interim
 
 
 @require_safe
@@ -25,8 +26,9 @@ def report_picture(
 ) -> HttpResponse:
     """The picture of a report, with the choices of its page."""
     kind_of(member.campaign, kind)
+    refuse_to_read_interim(request, member.campaign, kind)
     options = choice_of(request, member.campaign, kind).options
-    drawn = draw(kind, picture_of(member.campaign, kind, options), format)
+    drawn = draw(kind, picture_of(member.campaign, kind, options), format, translate=translated)
     return _file(drawn, f"{member.campaign.slug}-{kind}", format)
 
 
@@ -43,7 +45,8 @@ def submission_picture(
     """A curve of a submission. Its points tell labels, so only managers get it."""
     found = Submission.objects.select_related("campaign", "release")
     sent = get_object_or_404(found, campaign=member.campaign, pk=pk)
-    return _file(draw(name, curve_of(sent, name), format), f"{member.campaign.slug}-{sent.pk}-{name}", format)
+    drawn = draw(name, curve_of(sent, name), format, translate=translated)
+    return _file(drawn, f"{member.campaign.slug}-{sent.pk}-{name}", format)
 
 
 def _file(drawn: bytes, name: str, form: str) -> HttpResponse:

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.formats.writers import content_disposition
 from annotation.models import Campaign, FinalLabel, Item, Membership
@@ -21,16 +21,21 @@ from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 from scoring.records import as_csv
 from scoring.reports import as_latex, as_markdown
+from scoring.reports.methods import paragraphs
 from scoring.services.comparing import texts_behind
 from scoring.services.measure import Options
 from scoring.services.measure import report as measure
+from scoring.services.peeks import closed_to_reading, record_peek, still_open
 from scoring.services.runs import runs_of
 from scoring.services.standing import agreement_standing
+from scoring.views.comparisons import predictions_side_by_side
 from scoring.views.words import AGREEMENT, COEFFICIENTS, KINDS, SHOWN, SHOWN_BY_GROUP, Kind
 
 Document = Mapping[str, Any]
 
 WITH_SYSTEMS = ("error-rates", "bleu", "compound-check", "estimate")
+COMPARED = ("a", "b", "texts", "labels", "release", "split")
+PREDICTIONS = "scoring/_predictions_compared.html"
 RULES = ("described", "as-published")
 SOURCES = ("final", "imported")
 FILES = {"md": "text/markdown", "tex": "application/x-tex", "csv": "text/csv", "json": "application/json"}
@@ -50,10 +55,13 @@ def reports(request: PersonRequest, member: Membership) -> HttpResponse:
     return campaign_page(request, member, "scoring/reports.html", context, tab="reports")
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @members_only(MANAGER, VIEWER)
 def report(request: PersonRequest, member: Membership, kind: str) -> HttpResponse:
-    """One report: worked out now, but for agreement, which is the last job's result."""
+    """One report: worked out now, but for agreement, which is the last job's result.
+
+    While answers are open, reading shows no figures; POST works them out and writes that down.
+    """
     found = kind_of(member.campaign, kind)
     if found is AGREEMENT:
         return _agreement_page(request, member)
@@ -62,19 +70,27 @@ def report(request: PersonRequest, member: Membership, kind: str) -> HttpRespons
         "kind": found,
         "choice": choice,
         "body": f"scoring/_{kind.replace('-', '_')}.html",
+        "interim": still_open(member.campaign, kind),
     }
+    if context["interim"] and request.method != "POST":
+        return campaign_page(request, member, "scoring/interim.html", context, tab="reports")
     try:
         document = measure(member.campaign, kind, choice.options)
     except Refused as refusal:
         context["refusal"] = translated(refusal.message)
     else:
+        if context["interim"]:
+            record_peek(member.campaign, kind, by=request.user)
         context |= {"document": document, "figures": _EXTRAS.get(kind, _nothing)(document)}
-        if kind == "comparison":
+        if kind == "comparison" and "groups" in document:
+            context |= {"body": PREDICTIONS, "figures": predictions_side_by_side(document)}
+            context["choice"] = replace(choice, sources=[] if document["release"] else choice.sources)
+        elif kind == "comparison":
             context["figures"] = _comparison(request, member.campaign, document)
     return campaign_page(request, member, "scoring/report.html", context, tab="reports")
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @plain_refusals
 @members_only(MANAGER, VIEWER)
 def report_file(
@@ -83,7 +99,7 @@ def report_file(
     kind: str,
     format: str,  # noqa: A002
 ) -> HttpResponse:
-    """The same figures as Markdown, LaTeX, CSV or JSON, with their signature."""
+    """The same figures as Markdown, LaTeX, CSV or JSON, with their signature; interim ones by POST only."""
     campaign = member.campaign
     found = kind_of(campaign, kind)
     if found is AGREEMENT:
@@ -92,8 +108,18 @@ def report_file(
             raise Refused(_("The agreement has not been computed yet, so there is no file of it."))
         document = evaluation.result
     else:
+        refuse_to_read_interim(request, campaign, kind)
         document = measure(campaign, kind, choice_of(request, campaign, kind).options)
+        if request.method == "POST":
+            record_peek(campaign, kind, by=request.user)
     return report_response(campaign, kind, document, format)
+
+
+def refuse_to_read_interim(request: PersonRequest, campaign: Campaign, kind: str) -> None:
+    """Refused where a GET asks for figures that are a peek: it may not write that down."""
+    still = 0 if request.method == "POST" else still_open(campaign, kind)
+    if still:
+        raise Refused(closed_to_reading(still))
 
 
 def report_response(campaign: Campaign, kind: str, document: Document, form: str) -> HttpResponse:
@@ -148,10 +174,11 @@ class Choice:
 
 def choice_of(request: PersonRequest, campaign: Campaign, kind: str) -> Choice:
     """From the address; what it does not say is the first of what there is."""
-    names = ("a", "b", "texts") if kind == "comparison" else ("system", "run", "labels", "rule")
+    names = COMPARED if kind == "comparison" else ("system", "run", "labels", "rule")
     asked = {name: request.GET[name] for name in names if name in request.GET}
     if asked.get("labels", SOURCES[0]) not in SOURCES or asked.get("rule", RULES[0]) not in RULES:
         raise Http404
+    among = request.GET.getlist("among") if kind == "comparison" else []
     runs = runs_of(campaign) if kind in WITH_SYSTEMS else []
     if runs and "system" not in asked:
         asked["system"], asked["run"] = runs[0]
@@ -162,19 +189,24 @@ def choice_of(request: PersonRequest, campaign: Campaign, kind: str) -> Choice:
         rule=asked.get("rule", RULES[0]),
         a=asked.get("a"),
         b=asked.get("b"),
+        among=among,
+        release=asked.get("release"),
+        split=asked.get("split"),
         texts=asked.get("texts") == "yes",
     )
     return Choice(
         options=options,
-        query=_query(asked),
+        query=_query(asked, among),
         systems=[
             Link(
-                _query(asked, system=system, run=run), _run_name(system, run), (system, run) == _chosen(asked)
+                _query(asked, among, system=system, run=run),
+                _run_name(system, run),
+                (system, run) == _chosen(asked),
             )
             for system, run in runs
         ],
-        sources=_sources(campaign, kind, asked),
-        rules=[Link(_query(asked, rule=rule), rule, rule == options.rule) for rule in RULES]
+        sources=_sources(campaign, kind, asked, among),
+        rules=[Link(_query(asked, among, rule=rule), rule, rule == options.rule) for rule in RULES]
         if kind == "artifacts"
         else [],
     )
@@ -188,11 +220,11 @@ def _run_name(system: str, run: str) -> str:
     return " / ".join(name for name in (system, run) if name) or "–"
 
 
-def _query(asked: Mapping[str, str], **changed: str) -> str:
-    return "?" + urlencode({**asked, **changed})
+def _query(asked: Mapping[str, str], among: Sequence[str], **changed: str) -> str:
+    return "?" + urlencode([*{**asked, **changed}.items(), *(("among", name) for name in among)])
 
 
-def _sources(campaign: Campaign, kind: str, asked: Mapping[str, str]) -> list[Link]:
+def _sources(campaign: Campaign, kind: str, asked: Mapping[str, str], among: Sequence[str]) -> list[Link]:
     """Final or imported labels, where a campaign of triples has both."""
     if kind == "bleu" or campaign.protocol != Campaign.Protocol.TRIPLE:
         return []
@@ -201,7 +233,7 @@ def _sources(campaign: Campaign, kind: str, asked: Mapping[str, str]) -> list[Li
     if not (has_final and has_imported):
         return []
     chosen = asked.get("labels", SOURCES[0])
-    return [Link(_query(asked, labels=source), source, source == chosen) for source in SOURCES]
+    return [Link(_query(asked, among, labels=source), source, source == chosen) for source in SOURCES]
 
 
 # What single reports show besides their document ----------------------------------------------------------------
@@ -220,6 +252,11 @@ class Bar:
     x: int
     y: float
     height: float
+
+    @property
+    def of(self) -> str:
+        """What it counts, for the list of its compounds."""
+        return f"wrong-{self.wrong}"
 
     @property
     def middle(self) -> int:
@@ -250,7 +287,17 @@ def _error_rates(document: Document) -> dict[str, Any]:
     }
 
 
-_EXTRAS = {"error-rates": _error_rates}
+def _methods(document: Document) -> dict[str, Any]:
+    """Each language's heading and paragraph."""
+    return {
+        "paragraphs": [
+            (language, heading, text)
+            for language, (heading, text) in zip(document["text"], paragraphs(document), strict=True)
+        ]
+    }
+
+
+_EXTRAS = {"error-rates": _error_rates, "methods": _methods}
 
 AT_ONCE = 50
 

@@ -31,8 +31,9 @@ from scoring.services.boards import (
     over_runs,
     set_board,
 )
+from scoring.services.human_line import human_line
 from scoring.services.open_items import open_items
-from scoring.services.scores import SPLITS
+from scoring.services.scores import SPLITS, kind_of
 from scoring.services.submissions import KIND, Submitted, submit, used
 from scoring.services.targets import SubmissionError
 from scoring.views.reports import FILES, as_text
@@ -59,7 +60,7 @@ def submissions(request: PersonRequest, submitter: Submitter) -> HttpResponse:
     except SubmissionError as error:
         return _page(request, submitter, form, status=400, issues=error.issues)
     except (FormatError, ProtocolError, Refused) as error:
-        form.add_error(None, translated(str(error)))
+        form.add_error(None, _told(error))
         return _page(request, submitter, form, status=400)
     for warning in done.warnings[:SHOWN_ISSUES]:
         messages.warning(request, translated(str(warning)))
@@ -68,6 +69,10 @@ def submissions(request: PersonRequest, submitter: Submitter) -> HttpResponse:
             request, _("Columns that were not read: %(names)s.") % {"names": ", ".join(done.unknown_columns)}
         )
     return redirect("submission", submitter.campaign.slug, done.submission.pk)
+
+
+def _told(error: FormatError | ProtocolError | Refused) -> str:
+    return translated(error.sentence if isinstance(error, FormatError) else error.message)
 
 
 def _empty_form(request: PersonRequest, submitter: Submitter) -> SubmissionForm:
@@ -111,6 +116,8 @@ def _page(
         "more_issues": max(len(issues) - SHOWN_ISSUES, 0),
         "lines": lines,
         "groups": BOARD_GROUPS,
+        "human": human_line(campaign, split=split, release=release, manages=submitter.manages),
+        "sources": len({line.labels for line in lines}),
         "formats": FORMATS,
         "stale": any(line.stale for line in lines),
         "split": split,
@@ -166,7 +173,8 @@ def board_file(request: PersonRequest, submitter: Submitter, format: str) -> Htt
     lines = leaderboard(
         campaign, split=split, release=release, viewer=submitter.user, manages=submitter.manages
     )
-    document = board_document(lines, split=split, release=release)
+    human = human_line(campaign, split=split, release=release, manages=submitter.manages)
+    document = board_document(lines, split=split, release=release, manages=submitter.manages, human=human)
     response = HttpResponse(as_text(BOARD, document, format), content_type=f"{FILES[format]}; charset=utf-8")
     response.headers["Content-Disposition"] = content_disposition(f"{campaign.slug}-{BOARD}.{format}")
     return response
@@ -176,18 +184,39 @@ def board_file(request: PersonRequest, submitter: Submitter, format: str) -> Htt
 @submitters_only
 def submission(request: PersonRequest, submitter: Submitter, pk: int) -> HttpResponse:
     """One submission's figures: one's own, or any for managers."""
+    sent = _sent(submitter, pk)
+    context = {
+        "sent": sent,
+        "formats": FORMATS,
+        "document": document_for(sent, manages=submitter.manages),
+        "runs": over_runs(sent, manages=submitter.manages),
+    }
+    return _render(request, submitter, "scoring/submission.html", context)
+
+
+@require_safe
+@submitters_only
+def submission_file(request: PersonRequest, submitter: Submitter, pk: str, format: str) -> HttpResponse:  # noqa: A002
+    """The same figures as a table for a paper or a program, with the runs of the system."""
+    sent = _sent(submitter, int(pk))
+    document = document_for(sent, manages=submitter.manages)
+    document["runs"] = over_runs(sent, manages=submitter.manages)
+    text = as_text(kind_of(document), document, format)
+    response = HttpResponse(text, content_type=f"{FILES[format]}; charset=utf-8")
+    name = f"{submitter.campaign.slug}-submission-{sent.pk}.{format}"
+    response.headers["Content-Disposition"] = content_disposition(name)
+    return response
+
+
+def _sent(submitter: Submitter, pk: int) -> Submission:
+    """One's own, or any for managers; Http404 for any other."""
     found = Submission.objects.filter(campaign=submitter.campaign, pk=pk)
     if not submitter.manages:
         found = found.filter(created_by=submitter.user)
     sent = found.select_related("evaluation", "release", "created_by", "campaign").first()
     if sent is None:
         raise Http404
-    context = {
-        "sent": sent,
-        "document": document_for(sent, manages=submitter.manages),
-        "runs": over_runs(sent, manages=submitter.manages),
-    }
-    return _render(request, submitter, "scoring/submission.html", context)
+    return sent
 
 
 @require_safe

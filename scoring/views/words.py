@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 
 from annotation.models import Campaign
 
@@ -36,15 +36,26 @@ BLEU = Kind(
     _("Character BLEU"),
     _("How close a system's translations are to the references, character by character."),
 )
+TEXTS = Kind(
+    "texts",
+    _("BLEU of any test set"),
+    _("Character BLEU and chrF of translations in a file, such as a random test set beside the compounds."),
+    "check",
+)
 COMPARISON = Kind(
     "comparison",
     _("Systems compared"),
     _("How systems or runs differ on the same compounds, and on which of them."),
 )
+PREDICTIONS_COMPARED = Kind(
+    "comparison",
+    _("Systems compared"),
+    _("How systems that sent in predictions differ on the same triples, and on which of them."),
+)
 COMPOUND_CHECK = Kind(
     "compound-check",
     _("Automatic compound check"),
-    _("How well a check by word list finds what the experts found: a diagnostic, no substitute."),
+    _("How well a word list or another judge finds what the experts found: a diagnostic, no substitute."),
     "check",
 )
 ESTIMATE = Kind(
@@ -57,6 +68,7 @@ STATISTICS = Kind(
     "statistics",
     _("Composition (Table 1)"),
     _("How many triples of each kind there are, and how many of them are plausible."),
+    "check",
 )
 HUMAN = Kind(
     "human",
@@ -67,9 +79,24 @@ ARTIFACTS = Kind(
     "artifacts", _("Artifacts"), _("Words that give a label away, whatever the rest of the triple says.")
 )
 
+METHODS = Kind(
+    "methods",
+    _("Methods paragraph"),
+    _("How judgements, labels and figures came about, as text for a paper, in English and Chinese."),
+)
+
 KINDS: dict[str, tuple[Kind, ...]] = {
-    Campaign.Protocol.COMPOUND: (ERROR_RATES, COMPARISON, AGREEMENT, BLEU, COMPOUND_CHECK, ESTIMATE),
-    Campaign.Protocol.TRIPLE: (AGREEMENT, STATISTICS, HUMAN, ARTIFACTS),
+    Campaign.Protocol.COMPOUND: (
+        ERROR_RATES,
+        COMPARISON,
+        AGREEMENT,
+        BLEU,
+        COMPOUND_CHECK,
+        ESTIMATE,
+        TEXTS,
+        METHODS,
+    ),
+    Campaign.Protocol.TRIPLE: (AGREEMENT, STATISTICS, HUMAN, PREDICTIONS_COMPARED, ARTIFACTS, METHODS),
 }
 
 
@@ -139,6 +166,7 @@ GROUPS: dict[str, Text] = {
     "session_position": _("Screens into the session"),
     "guideline": _("Guideline version"),
     "month": _("Month"),
+    "third": _("Third of the judgements by time"),
     "part": _("Part"),
     "relation": _("Relation"),
     "split": _("Split"),
@@ -153,6 +181,18 @@ VALUES: dict[str, Text] = {
     "seen": _("seen"),
     "hidden": _("not seen"),
     "mixed": _("mixed"),
+    "early": _("early"),
+    "middle": _("middle"),
+    "late": _("late"),
+}
+
+MEASURE_TITLES: dict[str, Text] = {
+    "auc": "AUC",
+    "f1": "F1",
+    "precision": _("Precision"),
+    "recall": _("Recall"),
+    "bleu": "BLEU",
+    "chrf": "chrF",
 }
 
 MEASURES: dict[str, Text] = {
@@ -161,6 +201,7 @@ MEASURES: dict[str, Text] = {
     "BLEU": _("Character BLEU"),
     "CHRF": "chrF",
     "share": _("Share of plausible triples"),
+    **MEASURE_TITLES,
 }
 
 PLAN_GOALS: dict[str, Text] = {
@@ -169,10 +210,78 @@ PLAN_GOALS: dict[str, Text] = {
     "spot-check": _("A spot check"),
 }
 
+PLAN_FIGURES: dict[str, Text] = {
+    "rate": _("Expected error rate"),
+    "share": _("Expected share of plausible triples"),
+    "auc": _("Expected AUC"),
+    "other_auc": _("AUC of the other system"),
+    "correlation": _("Correlation of the two systems' results"),
+    "design_effect": _("Design effect"),
+    "spread": _("Standard deviation of the paired difference, in points"),
+    "run_spread": _("The same between two runs of one system, in points"),
+    "seed_sd": _("Standard deviation between seeds of one system, in points"),
+    "runs": _("Runs of each system"),
+    "comparisons": _("Pairs tested together"),
+    "population": _("How many there are"),
+    "level": _("Level of the interval"),
+    "alpha": _("Level α of the two-sided test"),
+    "power": _("Chance to find the difference"),
+    "experts": _("Experts on each item"),
+    "judgements_per_unit": _("Judgements of a unit, per expert"),
+    "seconds": _("Seconds a judgement takes"),
+}
+
+PLAN_SOURCES: dict[str, Text] = {
+    "given": _("given"),
+    "measured": _("measured in this campaign"),
+    "assumed": _("assumed"),
+    "derived": _("derived from the others"),
+    "fixed": _("fixed"),
+}
+
 NOISE_MODELS: dict[str, Text] = {
     "symmetric": _("as often a false alarm as a miss"),
     "false-alarms": _("false alarms only"),
     "misses": _("misses only"),
+}
+
+# What a number of a report counts, as the head of the list of its items.
+COUNTED: dict[str, Text] = {
+    "instance-n": _("Contexts with a verdict"),
+    "instance-errors": _("Wrong contexts"),
+    "instance-undecided": _("Contexts without a verdict"),
+    "cannot-judge": _("Contexts that could not be judged"),
+    "aggregate-n": _("Compounds with five judged contexts"),
+    "aggregate-errors": _("Compounds with at least one wrong context"),
+    "aggregate-undecided": _("Undecided compounds"),
+    "all-wrong": _("Compounds wrong in every context"),
+    **{f"wrong-{k}": format_lazy(_("Compounds by number of wrong contexts: {k}"), k=k) for k in range(6)},
+    "human_ok_auto_ok": _("Correct to the experts and to the check"),
+    "human_bad_auto_ok": _("Wrong to the experts, correct to the check"),
+    "human_ok_auto_bad": _("Correct to the experts, wrong to the check"),
+    "human_bad_auto_bad": _("Wrong to the experts and to the check"),
+    "judged": _("Items with an answer"),
+    "common": _("Items that two people or more answered"),
+    "equal": _("Items answered alike"),
+    "differing": _("Items answered differently"),
+    "contrast": _("Items with answers at both ends of the scale"),
+    "answer": _("Given answer"),
+    "again-n": _("Judged twice by the same person"),
+    "again-up": _("Judged higher the second time"),
+    "again-down": _("Judged lower the second time"),
+    "n": _("What the figure counts"),
+    "plausible": _("Plausible triples"),
+    "unlabelled": _("Triples without a label"),
+    "left-out": _("What is left out of the figure"),
+}
+
+UNITS: dict[str, Text] = {
+    "contexts": _("Contexts"),
+    "compounds": _("Compounds"),
+    "triples": _("Triples"),
+    "items": _("Items"),
+    "answers": _("Answers"),
+    "translations": _("Translations"),
 }
 
 SPLITS: dict[str, Text] = {
@@ -182,52 +291,3 @@ SPLITS: dict[str, Text] = {
     "all": _("all items"),
     "other": _("other"),
 }
-
-# Sentences that come with a figure that has no value, as the statistics word them.
-REASONS = (
-    gettext_noop("no items"),
-    gettext_noop("only one rater"),
-    gettext_noop("no common items"),
-    gettext_noop("only one category was used, so nothing can be said beyond chance"),
-    gettext_noop("an end of the scale was not used, so no contrast is to be expected by chance"),
-    gettext_noop("not all common items were judged by the same two people; see the pairs"),
-    gettext_noop("the items differ in how many judgements they have"),
-    gettext_noop("more than two people, and not recorded who was first and who second expert of an item"),
-    gettext_noop("nobody used this category on a common item"),
-    gettext_noop("the coefficient is undefined for every pair"),
-    gettext_noop("no value, so no interval"),
-    gettext_noop("no interval was asked for"),
-    gettext_noop("a single item or cluster says nothing about the spread"),
-    gettext_noop("too many pairs to resample together; the pairs have intervals of their own"),
-    gettext_noop("no compound here has exactly five contexts, all of them judged"),
-    gettext_noop("no instance is judged"),
-    gettext_noop("no triple here has a label"),
-    gettext_noop("no triples"),
-    gettext_noop("no triple here has a label and a score from every expert"),
-    gettext_noop("no row with a reference to score against"),
-    gettext_noop("needs words, and labelled triples of both kinds"),
-    gettext_noop("no compound here has exactly five judged contexts"),
-    gettext_noop("experts differ more often than this model allows: their verdicts are close to a toss"),
-    gettext_noop(
-        "the noise cannot be estimated in too many resamples: more instances judged twice are needed"
-    ),
-    gettext_noop("no resample differs from another"),
-    gettext_noop("no instance is called wrong"),
-    gettext_noop("experts call no instance wrong"),
-    gettext_noop("more than ten million units would be needed: ask for less"),
-    gettext_noop("a difference and a spread are above 0, runs and comparisons at least 1"),
-    gettext_noop("half an interval is between 0 and 50 points long"),
-    gettext_noop("a rate to plan for lies between 0 and 1"),
-    gettext_noop("an AUC to plan for lies between 0.5 and 1"),
-    gettext_noop("no triple here is plausible, so there is no recall"),
-    gettext_noop("scores outside 0 to 1 are no probabilities"),
-    gettext_noop("no run has this figure"),
-    gettext_noop("one run says nothing about the spread over runs"),
-    gettext_noop("no compound was judged for both systems"),
-    gettext_noop("no resample differs from another: nothing to tell the two apart"),
-    gettext_noop("every sentence scores alike, or there is one only: nothing to resample"),
-    gettext_noop(
-        "Differences are paired. Intervals and p-values are conditional on these runs, experts and atoms; "
-        "the spread over runs stands beside them."
-    ),
-)

@@ -23,11 +23,11 @@ function changed(index, said) {
   if (said) status.announce(said);
 }
 
-/** Whether the part is handed in, so that nothing of it changes any more; says so. */
+/** Whether nothing of the part changes any more; says why. */
 function isClosed() {
-  if (!desk.isClosed()) return false;
-  status.cue(say("closedPart"));
-  return true;
+  const why = desk.whyClosed();
+  if (why) status.cue(why);
+  return Boolean(why);
 }
 
 function sayRow(index) {

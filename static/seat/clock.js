@@ -8,11 +8,13 @@ const REST = seat.settings.restMinutes * 60_000;
 
 let lastSign = performance.now();
 let running = null;
+let aside = null; // what is read in a window: while it runs, the unit's clock stands still
 let activeInAll = 0;
 let restDue = REST;
 
-export function startClock() {
-  return { wall: 0, visible: 0, active: 0 };
+/** A clock, going on from the sums of an earlier one. */
+export function startClock(sums) {
+  return { wall: 0, visible: 0, active: 0, ...sums };
 }
 
 /** Let this clock run; the one before it stops. */
@@ -27,6 +29,26 @@ export function stop() {
   const stopped = running;
   running = null;
   return stopped;
+}
+
+/** Something is read in a window over the unit. */
+export function startAside() {
+  tick();
+  aside ??= startClock();
+}
+
+/** It is closed; gives the seconds it was in sight, null where nothing was read. */
+export function stopAside() {
+  tick();
+  const stopped = aside;
+  aside = null;
+  return stopped && seconds(stopped.visible);
+}
+
+/** What a clock counted so far. */
+export function sums(clock) {
+  if (clock === running) tick();
+  return { ...clock };
 }
 
 export function reading(clock) {
@@ -50,12 +72,13 @@ let wasVisible = document.visibilityState === "visible";
 
 function tick() {
   const now = performance.now();
-  if (running) {
+  const counted = aside ?? running;
+  if (counted) {
     const passed = now - since;
     const active = wasVisible ? Math.max(0, Math.min(now, lastSign + AWAY) - since) : 0;
-    running.wall += passed;
-    running.visible += wasVisible ? passed : 0;
-    running.active += active;
+    counted.wall += passed;
+    counted.visible += wasVisible ? passed : 0;
+    counted.active += active;
     activeInAll += active;
   }
   since = now;

@@ -6,14 +6,20 @@ import * as record from "./record.js";
 import * as status from "./status.js";
 import { answerWord } from "./view.js";
 
-/** Show a held entry; where both answers say the same, settle it without asking. */
+/** Show a held entry; where both answers say the same, settle it without asking. One that is broken stops no other. */
 export function settle(entry, sender) {
-  if (entry.held.code === "stale") settleStale(entry, sender);
-  else showRefused(entry, sender);
+  try {
+    if (entry.held.code === "stale") settleStale(entry, sender);
+    else showRefused(entry, sender, entry.held.detail);
+  } catch (error) {
+    reportError(error);
+    showRefused(entry, sender, say("notReadable"));
+  }
 }
 
 function settleStale(entry, sender) {
   const stored = new Map(entry.held.current.map((row) => [row.assignment, row]));
+  leaveOutWhatIsAside(entry, stored);
   const differing = entry.body.answers.filter((own) => !sameVerdict(own, stored.get(own.assignment)));
   if (!differing.length) {
     if (entry.body.answers.some(saysMore)) void sendAnew(entry, stored, sender);
@@ -29,6 +35,15 @@ function settleStale(entry, sender) {
       [say("saveOwn"), () => sendAnew(entry, stored, sender)],
     ],
   });
+}
+
+/** Rows that the server names no more were taken away: it keeps those answers aside, and only the others are at issue. */
+function leaveOutWhatIsAside(entry, stored) {
+  const answers = entry.body.answers.filter((own) => stored.has(own.assignment));
+  if (answers.length === entry.body.answers.length) return;
+  sayKeptAside(entry, say("keptAside"));
+  entry.body = { ...entry.body, answers };
+  void outbox.update(entry);
 }
 
 const sameVerdict = (own, stored) =>
@@ -68,10 +83,7 @@ async function drop(entry, stored) {
 /** The same answer again, given in sight of what is stored now: a new revision under a new key. */
 async function sendAnew(entry, stored, sender) {
   status.dismiss(`held-${entry.seq}`);
-  const answers = entry.body.answers.map((own) => ({
-    ...own,
-    revision: stored.get(own.assignment)?.revision ?? own.revision,
-  }));
+  const answers = entry.body.answers.map((own) => ({ ...own, revision: stored.get(own.assignment).revision }));
   entry.body = { ...entry.body, answers };
   entry.client_key = uuid();
   delete entry.held;
@@ -89,13 +101,13 @@ export function sayKeptAside(entry, detail) {
   });
 }
 
-function showRefused(entry, sender) {
-  const { status: code, detail } = entry.held;
+function showRefused(entry, sender, detail) {
+  const { status: code } = entry.held;
   const question = entry.kind === "question";
   status.notice(`held-${entry.seq}`, {
     kind: "wrong",
     text: `${say(question ? "notAsked" : "refused", { unit: nameOf(entry) })} ${detail || say("serverSays", { status: code })}`,
-    rows: question ? [entry.text] : entry.body.answers.map((own) => answerWord(own)),
+    rows: question ? [entry.text] : (entry.body?.answers ?? []).map((own) => answerWord(own)),
     acts: [
       [say("retry"), () => tryAgain(entry, sender)],
       [say("discard"), () => drop(entry, null)],

@@ -4,7 +4,7 @@
 import * as clock from "./clock.js";
 import { advanced, unitPainted } from "./guard.js";
 import * as outbox from "./outbox.js";
-import { isCompound, say, seat, uuid } from "./page.js";
+import { addressOf, isCompound, say, seat, uuid } from "./page.js";
 import * as record from "./record.js";
 import { blanks, changes, isTouched, openSheet, restore, snapshot, withAnswers } from "./sheet.js";
 import * as status from "./status.js";
@@ -23,7 +23,8 @@ let undoable = []; // screens put off since the last answer: the key for "back" 
 
 export const sheet = () => current?.sheet ?? null;
 export const isCorrecting = () => Boolean(current?.correcting);
-export const isClosed = () => current !== null && status.partIsClosed(current.sheet.screen.part);
+/** "", or why nothing of what is shown can be changed any more. */
+export const whyClosed = () => (current ? status.whyClosed(current.sheet.screen.part) : "");
 
 /** Begin with what the server painted; `waitingEntries` are answers of an earlier visit still under way. */
 export async function begin({ flush, waitingEntries }) {
@@ -48,17 +49,23 @@ export async function begin({ flush, waitingEntries }) {
 
 function showOpen(screen, event) {
   const opened = openSheet(screen);
-  const draft = drafts.get(screen.position);
-  if (draft && draft.revisions === revisions(screen)) restore(opened, draft.kept);
-  show({ sheet: opened, clock: clock.startClock(), correcting: false }, event);
+  const draft = draftOf(screen);
+  if (draft?.kept) restore(opened, draft.kept);
+  show({ sheet: opened, clock: clock.startClock(draft?.clock), correcting: false }, event);
 }
 
 const revisions = (screen) => screen.rows.map((row) => row.revision).join();
 
+/** What was kept of this screen as it stands: choices, and the time spent on it. */
+function draftOf(screen) {
+  const draft = drafts.get(screen.position);
+  return draft?.revisions === revisions(screen) ? draft : null;
+}
+
 function show(what, event) {
   current = what;
   unitPainted(performance.now());
-  view.paint(what.sheet, { correcting: what.correcting, closed: isClosed() });
+  view.paint(what.sheet, { correcting: what.correcting, closed: Boolean(whyClosed()) });
   tellUnsaved();
   status.clearCue();
   status.showProgress(what.sheet.screen.part);
@@ -128,22 +135,37 @@ export function supplied(screens) {
 /** The screen changed under the expert's hands: keep it, so that a reload or a crash loses nothing. */
 export function keepDraft() {
   tellUnsaved();
-  if (!current || current.correcting) return;
-  const { screen } = current.sheet;
-  const draft = { revisions: revisions(screen), kept: structuredClone(snapshot(current.sheet)) };
+  keep();
+}
+
+/** Choices and time so far. Of a correction only the time: its choices are kept by saving them. */
+export function keep() {
+  if (!current) return;
+  const { sheet: kept, correcting } = current;
+  const { screen } = kept;
+  const draft = {
+    revisions: revisions(screen),
+    kept: correcting ? (draftOf(screen)?.kept ?? null) : structuredClone(snapshot(kept)),
+    clock: clock.sums(current.clock),
+  };
   drafts.set(screen.position, draft);
-  void outbox.saveDraft(owner, screen.position, draft);
+  outbox.saveDraft(owner, screen.position, draft).catch(() => {}); // without it only a reload loses something
 }
 
 function dropDraft(position) {
   if (drafts.delete(position)) void outbox.removeDraft(owner, position);
 }
 
+/** An answered screen that was only looked at. */
+function forgetTime(position) {
+  if (!drafts.get(position)?.kept) dropDraft(position);
+}
+
 /** Save what is on the screen and go on. False where something is missing; `event` is the press that did it. */
 export function save(event) {
   if (!current) return false;
-  if (isClosed()) {
-    status.cue(say("closedPart"));
+  if (whyClosed()) {
+    status.cue(whyClosed());
     return false;
   }
   const missing = blanks(current.sheet);
@@ -195,14 +217,17 @@ function sayPartDone(part) {
   status.notice(`part-${part}`, {
     kind: "ok",
     text: say("partDone", { part: part + 1 }),
-    acts: [[say("handIn"), seat.urls.handIn.replace("/0/", `/${part}/`)]],
+    acts: [[say("handIn"), addressOf("handIn", part)]],
   });
 }
 
 function saveCorrection(event) {
   const { sheet: saved } = current;
   const answers = changes(saved);
-  if (answers.length) enqueue(saved, answers, current.clock);
+  if (answers.length) {
+    enqueue(saved, answers, current.clock);
+    dropDraft(saved.screen.position);
+  }
   advanced(event?.code);
   leave(event);
   if (answers.length) status.cue(say("corrected"), "ok");
@@ -211,9 +236,19 @@ function saveCorrection(event) {
   return true;
 }
 
+// Under which the answers of this page are given, whenever they arrive.
+const circumstances = {
+  guideline: seat.guideline,
+  conditions: {
+    language: seat.language,
+    reference: seat.settings.reference,
+    ...(isCompound && { highlight: seat.highlight ? "translation" : "source" }),
+  },
+};
+
 function enqueue(saved, answers, spent) {
   const { screen } = saved;
-  const body = { answers, ...clock.reading(spent), ...record.place() };
+  const body = { answers, ...clock.reading(spent), ...record.place(), ...circumstances };
   if (isCompound) body.reference_seen = saved.referenceSeen;
   const entry = { ...owner, kind: "answers", unit: screen.id, position: screen.position, client_key: uuid(), body };
   record.add(withAnswers(screen, answers));
@@ -232,6 +267,7 @@ export function later(event) {
     status.cue(say("postponedFull", { n: putOff.size }));
     return;
   }
+  keep();
   putOff.add(screen.position);
   const assignments = screen.rows.map((row) => row.assignment);
   outbox.add({ ...owner, kind: "later", unit: screen.id, position: screen.position, assignments }).then(send);
@@ -263,19 +299,31 @@ export function ask(text) {
   status.cue(say("asked"), "ok");
 }
 
+/** Something was read in a window over the unit, for so many seconds: paid as a line of its own. */
+export function addReading(seconds) {
+  const entry = { ...owner, kind: "time", client_key: uuid(), body: { kind: "guideline", seconds } };
+  outbox.add(entry).then(send);
+  return entry;
+}
+
 /** Open an older answer to look at it or to correct it. */
 export function correct(screen, event) {
   if (!view.hasDesk()) {
     location.assign(`${seat.urls.judge}?position=${screen.position}`); // a page opened with nothing left on it
     return;
   }
-  if (current && !current.correcting) resume = current;
-  show({ sheet: openSheet(screen), clock: clock.startClock(), correcting: true }, event);
+  if (current?.correcting) forgetTime(current.sheet.screen.position);
+  else if (current) {
+    keep();
+    resume = current;
+  }
+  show({ sheet: openSheet(screen), clock: clock.startClock(draftOf(screen)?.clock), correcting: true }, event);
 }
 
 /** From a correction back to where one was. */
 export function leave(event) {
   if (!current?.correcting) return;
+  forgetTime(current.sheet.screen.position);
   if (resume) {
     const back = resume;
     resume = null;

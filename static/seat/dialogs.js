@@ -1,16 +1,16 @@
 // Windows over the page. Esc closes each; the key that opened one closes it again; the unit stays where it is.
 
-import { call } from "./api.js";
 import * as clock from "./clock.js";
 import { keyOf } from "./keys.js";
-import { byId, say, seat, uuid } from "./page.js";
+import { byId, say, seat } from "./page.js";
+import { firstPoints, pointsOf } from "./text.js";
 
 export const openDialog = () => document.querySelector("dialog[open]");
 
 export function show(id) {
   const dialog = byId(id);
   if (dialog && !dialog.open) {
-    if (id === "guidelines-dialog") startReading();
+    if (id === "guidelines-dialog") clock.startAside();
     dialog.showModal();
   }
   return dialog;
@@ -19,23 +19,22 @@ export function show(id) {
 const CLOSED_BY = { "guidelines-dialog": "guidelines", "define-dialog": "define", "keys-dialog": "help" };
 
 // Reading the guidelines is paid as a line of its own: the unit's clock stands still meanwhile.
-const GLANCE = 5; // seconds: less is not reading
+const GLANCE = 5; // seconds in sight: less is not reading
 
-let since = 0;
-let unit = null;
+let onRead = () => {};
 
-function startReading() {
-  since = performance.now();
-  unit = clock.stop();
+/** `done(seconds)` hears how long the guidelines were read, whenever they were. */
+export function onReading(done) {
+  onRead = done;
 }
 
-byId("guidelines-dialog")?.addEventListener("close", () => {
-  if (unit) clock.run(unit);
-  const seconds = Math.round(performance.now() - since) / 1000;
-  if (seconds < GLANCE) return;
-  const line = { kind: "guideline", seconds, client_key: uuid() };
-  call("POST", seat.urls.time, line, { keepalive: true }); // what does not arrive can be corrected by hand
-});
+/** The guidelines are closed, or the page is: gives what `onReading` made of it, if they were read. */
+export function stopReading() {
+  const seconds = clock.stopAside();
+  return seconds >= GLANCE ? onRead(seconds) : null;
+}
+
+byId("guidelines-dialog")?.addEventListener("close", stopReading);
 
 /** Keys while a window is open. */
 export function onKey(event, dialog) {
@@ -91,22 +90,34 @@ export function askNote(text, done) {
   box.focus();
 }
 
-/** Counted in code points, as the server counts. */
-function countNote() {
-  const limit = seat.settings.noteLimit;
-  const points = Array.from(byId("note-text").value);
-  if (points.length > limit) byId("note-text").value = points.slice(0, limit).join("");
-  byId("note-count").textContent = say("characters", { n: Math.min(points.length, limit), limit });
+const countNote = () => limited("note", seat.settings.noteLimit);
+
+/** What is too long is cut, and the count said: in code points, as the server counts. */
+function limited(name, limit) {
+  const box = byId(`${name}-text`);
+  const kept = firstPoints(box.value, limit);
+  if (kept !== box.value) {
+    const at = box.selectionStart;
+    box.value = kept;
+    box.setSelectionRange(at, at);
+  }
+  byId(`${name}-count`).textContent = say("characters", { n: pointsOf(kept), limit });
 }
 
-byId("note-text").addEventListener("input", (event) => {
-  if (!event.isComposing) countNote();
-  onNote(byId("note-text").value);
-});
-byId("note-text").addEventListener("compositionend", () => {
-  countNote();
-  onNote(byId("note-text").value);
-});
+/** Hear of every change of a text; it is not touched while an input method composes. */
+function onTyped(name, limit, hear) {
+  const box = byId(`${name}-text`);
+  box.addEventListener("input", (event) => {
+    if (!event.isComposing) limited(name, limit);
+    hear(firstPoints(box.value, limit));
+  });
+  box.addEventListener("compositionend", () => {
+    limited(name, limit);
+    hear(box.value);
+  });
+}
+
+onTyped("note", seat.settings.noteLimit, (text) => onNote(text));
 
 const unasked = new Map(); // by screen: what was typed and not sent
 let asks = null; // {position, done}
@@ -120,15 +131,9 @@ export function askQuestion(position, done) {
   byId("question-text").focus();
 }
 
-function countQuestion() {
-  const limit = seat.settings.questionLimit;
-  byId("question-count").textContent = say("characters", { n: Array.from(byId("question-text").value).length, limit });
-}
+const countQuestion = () => limited("question", seat.settings.questionLimit);
 
-byId("question-text").addEventListener("input", () => {
-  unasked.set(asks.position, byId("question-text").value);
-  countQuestion();
-});
+onTyped("question", seat.settings.questionLimit, (text) => unasked.set(asks.position, text));
 
 byId("question-form").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -136,7 +141,7 @@ byId("question-form").addEventListener("submit", (event) => {
   if (!text) return;
   unasked.delete(asks.position);
   byId("question-dialog").close();
-  asks.done(Array.from(text).slice(0, seat.settings.questionLimit).join(""));
+  asks.done(firstPoints(text, seat.settings.questionLimit));
 });
 
 /** The relation's own definition, out of all that the page holds. */

@@ -10,6 +10,7 @@ let advancedBy = null;
 let lastCode = null;
 let lastAt = -Infinity;
 
+/** A unit came before the eye: a new one, or the one under a window that closed. */
 export function unitPainted(at) {
   paintedAt = at;
 }
@@ -28,14 +29,19 @@ export function allUp() {
   advancedBy = null;
 }
 
-/** "" where the press counts, else the reason why it does not. */
-export function objection(event) {
+/** Whether a worn switch repeated the press before. Every press is told here, wherever on the page it goes. */
+export function bounces(event) {
   const now = performance.now();
-  if (event.repeat) return "repeat";
   const bounced = event.code === lastCode && now - lastAt < BOUNCE;
   [lastCode, lastAt] = [event.code, now];
+  return bounced;
+}
+
+/** "" where the press counts, else the reason why it does not. */
+export function objection(event, bounced) {
+  if (event.repeat) return "repeat";
   if (advancedBy) return "stillHeld";
-  if (now - paintedAt < prefs.guard) return "tooEarly";
+  if (performance.now() - paintedAt < prefs.guard) return "tooEarly";
   return bounced ? "repeat" : "";
 }
 

@@ -1,5 +1,6 @@
 // The last fifty answers and the search over one's own: a list one can jump from.
 
+import { call } from "./api.js";
 import { byId, isCompound, say, seat } from "./page.js";
 import * as record from "./record.js";
 import { chips, element, put } from "./text.js";
@@ -68,11 +69,7 @@ byId("search-form").addEventListener("submit", async (event) => {
     fill(await record.latest());
     return;
   }
-  try {
-    const query = new URLSearchParams({ q: text });
-    const response = await fetch(`${seat.urls.history}?${query}`, { headers: { Accept: "application/json" } });
-    fill((await response.json()).units);
-  } catch {
-    byId("history-said").textContent = say("noMore");
-  }
+  const { status: code, body } = await call("GET", `${seat.urls.history}?${new URLSearchParams({ q: text })}`);
+  if (code === 200 && body) fill(body.units);
+  else byId("history-said").textContent = say("searchFailed");
 });

@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { restIsDue } from "./clock.js";
 import { settle, sayKeptAside } from "./conflicts.js";
 import * as desk from "./desk.js";
-import { show } from "./dialogs.js";
+import * as dialogs from "./dialogs.js";
 import { onJump } from "./look_back.js";
 import * as outbox from "./outbox.js";
 import { byId, say, seat } from "./page.js";
@@ -29,7 +29,7 @@ const sender = createSender({
       if (body?.next) desk.supplied(body.next.units);
     },
     onHeld(entry, { body }) {
-      if (["later", "back"].includes(entry.kind)) status.cue(body?.detail ?? "");
+      if (["later", "back", "time"].includes(entry.kind)) status.cue(body?.detail ?? "");
       else if (body?.code === "kept_aside") sayKeptAside(entry, body.detail);
       else settle(entry, sender);
     },
@@ -60,7 +60,7 @@ function sayTrouble({ trouble: why, status: code }) {
 }
 
 function openSignIn() {
-  show("sign-in-dialog");
+  dialogs.show("sign-in-dialog");
   byId("again-password").focus();
 }
 
@@ -74,11 +74,13 @@ byId("sign-in-form").addEventListener("submit", async (event) => {
   await sender.resume();
 });
 
+const gone = new Set(); // one tab may have sent what another has not yet told of
+
 /** The list of what waits, kept in step with the outbox of all tabs. */
 function follow({ kind, entry }) {
-  if (kind === "added") entries.push(entry);
-  else entries = entries.filter((one) => one.seq !== entry.seq);
-  if (kind === "updated") entries.push(entry);
+  if (kind === "removed") gone.add(entry.seq);
+  entries = entries.filter((one) => one.seq !== entry.seq);
+  if (!gone.has(entry.seq)) entries.push(entry);
 }
 
 outbox.onChange((message) => {
@@ -90,13 +92,23 @@ outbox.onChange((message) => {
 });
 
 onJump(desk.correct);
+dialogs.onReading(desk.addReading);
 window.addEventListener("online", () => void sender.retryNow());
 // Signed in again in another tab meanwhile?
 window.addEventListener("focus", () => {
   if (sender.stopped()) void sender.resume();
 });
 window.addEventListener("popstate", (event) => void desk.goTo(positionOf(event)));
-window.addEventListener("pagehide", () => void sender.parting(entries));
+window.addEventListener("pagehide", () => {
+  desk.keep();
+  const read = dialogs.stopReading();
+  void sender.parting(read ? [...entries, read] : entries);
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "hidden") desk.keep();
+});
+// A crash costs no more than that.
+setInterval(desk.keep, 30_000);
 // Only where the browser keeps nothing would leaving lose an answer.
 window.addEventListener("beforeunload", (event) => {
   if (!outbox.isDurable() && entries.length + outbox.underWay()) event.preventDefault();

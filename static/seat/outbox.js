@@ -54,6 +54,7 @@ async function inStore(name, mode, use) {
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(name, mode, { durability: "strict" });
     const request = use(transaction.objectStore(name));
+    if (mode === "readwrite") transaction.commit?.(); // a page that goes away waits for nothing more
     transaction.oncomplete = () => resolve(request?.result);
     transaction.onabort = () => reject(transaction.error);
   });
@@ -103,7 +104,8 @@ export async function remove(entry, why = "done") {
   announce({ kind: "removed", entry, why });
 }
 
-export async function saveDraft(owner, position, draft) {
+export async function saveDraft(owner, position, { kept, ...rest }) {
+  const draft = { ...rest, kept: forgetful ? null : kept };
   await inStore("drafts", "readwrite", (store) => store.put({ ...owner, position, draft }));
 }
 
@@ -118,7 +120,13 @@ export async function removeDraft({ user, campaign }, position) {
   await inStore("drafts", "readwrite", (store) => store.delete([user, campaign, position]));
 }
 
-/** At sign-out nothing of the items stays in this browser. */
+let forgetful = false;
+
+/** At sign-out nothing of the items stays in this browser; the time spent on a unit is no text and does. */
 export async function forgetDrafts() {
-  await inStore("drafts", "readwrite", (store) => store.clear());
+  forgetful = true;
+  const all = (await inStore("drafts", "readonly", (store) => store.getAll())) ?? [];
+  await inStore("drafts", "readwrite", (store) => {
+    for (const one of all) store.put({ ...one, draft: { ...one.draft, kept: null } });
+  });
 }

@@ -11,7 +11,7 @@ export function say(name, values = {}) {
 
 export const byId = (id) => document.getElementById(id);
 
-export const addressOf = (name, number) => seat.urls[name].replace(/\/0\//, `/${number}/`);
+export const addressOf = (name, number) => seat.urls[name].replace("{number}", number);
 
 /** A random name for a saved answer or a session; crypto.randomUUID is missing on plain http. */
 export function uuid() {

@@ -3,7 +3,7 @@
 import { actions, answerTriple, hideReference, perform, reference, referenceButton, toggleAtom, toggleReason, verdict } from "./actions.js";
 import * as desk from "./desk.js";
 import { onKey as onDialogKey, openDialog } from "./dialogs.js";
-import { advanced, allUp, clickObjection, keyUp, objection } from "./guard.js";
+import { advanced, allUp, bounces, clickObjection, keyUp, objection, unitPainted } from "./guard.js";
 import { actionOf, inTextBox, keyOf } from "./keys.js";
 import { byId, isCompound, say } from "./page.js";
 import { prefs } from "./prefs.js";
@@ -12,6 +12,7 @@ import * as view from "./view.js";
 
 let byPointer = false;
 let lastCode = null;
+let typed = false; // the last press went into a text box
 
 // A press for these is no answer: it loses nothing when it comes early.
 const HARMLESS = new Set(["guidelines", "help", "define", "reference", "exact", "words", "ask", "leave", "other"]);
@@ -19,31 +20,38 @@ const HARMLESS = new Set(["guidelines", "help", "define", "reference", "exact", 
 function onKeyDown(event) {
   byPointer = false;
   lastCode = event.code;
+  const bounced = bounces(event);
   const dialog = openDialog();
-  if (dialog) {
-    if (!inTextBox(event.target)) onDialogKey(event, dialog);
+  if (dialog) unitPainted(performance.now()); // this press may close it: the unit beneath is seen anew
+  if (inTextBox(event.target)) {
+    if (bounced && !typed && !event.repeat) event.preventDefault(); // of the key that opened the window
+    typed = true;
     return;
   }
-  if (inTextBox(event.target)) return;
+  typed = false;
+  if (dialog) {
+    if (!bounced) onDialogKey(event, dialog);
+    return;
+  }
   const found = actionOf(event);
   if (!found) return;
   if (found.name === "save" && actsItself(event)) {
-    if (event.repeat) event.preventDefault();
+    if (event.repeat || bounced) event.preventDefault();
     return;
   }
   if (["up", "down"].includes(found.name) && (!isCompound || !prefs.shortcuts)) return;
-  if (!HARMLESS.has(found.name)) {
-    const why = objection(event);
-    if (why) {
-      event.preventDefault();
-      if (why !== "repeat") status.cue(say(why));
-      return;
-    }
-  } else if (event.repeat) {
+  const why = HARMLESS.has(found.name) ? harmlessObjection(found, event, bounced) : objection(event, bounced);
+  if (why) {
     event.preventDefault();
+    if (why !== "repeat") status.cue(say(why));
     return;
   }
   if (perform(found, event) && found.name !== "other") event.preventDefault();
+}
+
+/** What loses nothing when it comes early would still be undone by a bounce; the reference is on while its key is down. */
+function harmlessObjection(found, event, bounced) {
+  return event.repeat || (bounced && found.name !== "reference") ? "repeat" : "";
 }
 
 /** A button or link reached with the Tab key does its own thing on Enter and Space. */
@@ -117,6 +125,7 @@ export function begin() {
   document.addEventListener("keydown", onKeyDown);
   document.addEventListener("keyup", onKeyUp);
   document.addEventListener("click", onClick);
+  document.addEventListener("close", () => unitPainted(performance.now()), true); // any window over the page
   document.addEventListener("pointerdown", (event) => {
     byPointer = true;
     document.body.classList.toggle("by-touch", event.pointerType === "touch");

@@ -1,11 +1,15 @@
 // Sends what waits in the outbox, the oldest first, one at a time in all tabs together. Whatever happens an
-// entry is either acknowledged and removed, or kept.
+// entry is either acknowledged and removed, or kept; and whatever is wrong with it, the others go out.
 
 import { call, whoIsHere } from "./api.js";
 import * as outbox from "./outbox.js";
-import { addressOf } from "./page.js";
+import { addressOf, say, seat } from "./page.js";
 
 const LONGEST_WAIT = 30_000;
+const FAULTS = 3; // that many entries in a row on which the server fails: it is the server, not the entry
+
+// What may not overtake one another: the entries of one screen.
+const orderOf = ({ kind, position, seq }) => (["question", "time"].includes(kind) ? `${kind} ${seq}` : position);
 
 /**
  * `owner` is {user, campaign}; `ask()` says what to fetch along with a save: {after, count}. `tell` has
@@ -26,7 +30,7 @@ export function createSender({ owner, ask, tell }) {
     busy = true;
     clearTimeout(timer);
     try {
-      await withLock(`assay-send-${owner.user}-${owner.campaign}`, sendAll);
+      if (!stopped) await withLock(`assay-send-${owner.user}-${owner.campaign}`, sendAll);
     } finally {
       busy = false;
     }
@@ -37,46 +41,87 @@ export function createSender({ owner, ask, tell }) {
   }
 
   async function sendAll() {
-    while (!stopped) {
-      const entries = (await outbox.waiting(owner)).filter((entry) => !entry.held);
-      if (!entries.length) {
-        tell.onState({ trouble: "", status: 200 });
-        return;
-      }
+    const behind = new Set(); // screens with an entry that did not go out: theirs wait, the others go on
+    let faults = 0;
+    for (;;) {
+      const entries = (await outbox.waiting(owner)).filter((one) => !one.held && !behind.has(orderOf(one)));
+      if (!entries.length) break;
       for (const entry of entries) {
-        if (!(await deliver(entry))) return;
+        if (behind.has(orderOf(entry))) continue;
+        const went = await attempt(entry);
+        if (!went) return;
+        faults = went === "fault" ? faults + 1 : 0;
+        if (faults) behind.add(orderOf(entry));
+        if (faults === FAULTS) return;
       }
+    }
+    if (behind.size) return; // tried again before long
+    failures = 0;
+    hear("onState", { trouble: "", status: 200 });
+  }
+
+  async function attempt(entry) {
+    try {
+      return await deliver(entry);
+    } catch (error) {
+      reportError(error);
+      return fault(0); // the browser's store failed: nothing is known to have gone out
     }
   }
 
-  /** True where the next entry may be tried. */
+  /** False where nothing more can be sent now, "fault" where only this entry cannot. */
   async function deliver(entry) {
     const { status, body } = await request(entry);
     if (status === 200 && !isAcknowledged(entry, body)) return tryLater(0);
     if (status === 200) {
-      failures = 0;
       await outbox.remove(entry);
-      tell.onSaved(entry, body);
+      hear("onSaved", entry, body);
       return true;
     }
     if ([401, 403, 404].includes(status)) return askWho(entry, status, body);
-    if (status === 0 || status === 408 || status === 429 || status >= 500) return tryLater(status);
+    if (status === 0 || status === 408 || status === 429) return tryLater(status);
+    if (status >= 500) return fault(status);
     return hold(entry, status, body);
   }
 
-  function request(entry) {
-    const { kind, unit, assignments, client_key, text } = entry;
-    if (kind === "later" || kind === "back") return call("POST", addressOf(kind, unit), { assignments });
-    if (kind === "question") return call("POST", addressOf("ask", unit), { client_key, text });
-    return call("POST", addressOf("answers", entry.unit), { ...entry.body, client_key: entry.client_key, ...ask() });
+  /** What is no entry at all, or one of another version of this page, is refused like what the server refuses. */
+  async function request(entry) {
+    try {
+      return await call("POST", ...messageOf(entry));
+    } catch {
+      return { status: 400, body: { code: "broken", detail: say("notReadable") } };
+    }
+  }
+
+  function messageOf({ kind, unit, assignments, client_key, text, body }) {
+    if (kind === "later" || kind === "back") return [addressOf(kind, unit), { assignments }];
+    if (kind === "question") return [addressOf("ask", unit), { client_key, text }];
+    if (kind === "time") return [seat.urls.time, { ...body, client_key }];
+    const { answers, ...rest } = body;
+    return [addressOf("answers", unit), { answers, ...rest, client_key, ...ask() }];
   }
 
   function tryLater(status) {
     failures += 1;
     const wait = Math.min(LONGEST_WAIT, 1000 * 2 ** (failures - 1)) * (0.5 + Math.random());
+    clearTimeout(timer);
     timer = setTimeout(flush, wait);
-    tell.onState({ trouble: status === 0 ? "offline" : "server", status });
+    hear("onState", { trouble: status === 0 ? "offline" : "server", status });
     return false;
+  }
+
+  function fault(status) {
+    tryLater(status);
+    return "fault";
+  }
+
+  /** What goes wrong in telling is no reason to send no more. */
+  function hear(name, ...what) {
+    try {
+      tell[name](...what);
+    } catch (error) {
+      reportError(error);
+    }
   }
 
   /** Refused, perhaps for who we are by now: signed out, or somebody else signed in in this browser. */
@@ -89,33 +134,36 @@ export function createSender({ owner, ask, tell }) {
 
   function stop(why, status) {
     stopped = why;
-    tell.onState({ trouble: why, status });
+    hear("onState", { trouble: why, status });
     return false;
   }
 
   /**
    * Needs a person: it waits aside and does not block what comes after it. What the server has put aside itself,
-   * and a place in the queue that it would not give, wait for nobody.
+   * a place in the queue that it would not give, and time that can be corrected by hand wait for nobody.
    */
   async function hold(entry, status, body) {
-    if (["later", "back"].includes(entry.kind) || body?.code === "kept_aside") {
+    if (["later", "back", "time"].includes(entry.kind) || body?.code === "kept_aside") {
       await outbox.remove(entry, "refused");
     } else {
       entry.held = { status, code: body?.code ?? "", detail: body?.detail ?? "", current: body?.current ?? null };
       await outbox.update(entry);
     }
-    tell.onHeld(entry, { status, body });
+    hear("onHeld", entry, { status, body });
     return true;
   }
 
   /** The page goes away: whatever waits is handed to the browser as well. Sent twice, it is stored once. */
   async function parting(entries) {
     if (stopped) return;
-    for (const entry of entries.slice(0, 20)) {
-      if (entry.kind === "answers" && !entry.held) {
-        void call("POST", addressOf("answers", entry.unit), { ...entry.body, client_key: entry.client_key, count: 0 }, { keepalive: true });
-      }
-    }
+    const parted = entries.filter((entry) => ["answers", "time"].includes(entry.kind) && !entry.held);
+    for (const entry of parted.slice(0, 20)) void partWith(entry);
+  }
+
+  async function partWith(entry) {
+    const [address, body] = messageOf(entry);
+    if (entry.kind === "answers") body.count = 0;
+    await call("POST", address, body, { keepalive: true });
   }
 
   return {
@@ -138,6 +186,7 @@ export function createSender({ owner, ask, tell }) {
 /** Our server's own word that it has this entry: a 200 of a proxy, or of a network's sign-in page, is none. */
 function isAcknowledged({ kind, body: sent }, body) {
   if (kind === "question") return Boolean(body?.question);
+  if (kind === "time") return body?.seconds !== undefined;
   if (kind !== "answers") return body?.queue !== undefined;
   const rows = new Set(sent.answers.map((answer) => answer.assignment));
   return Boolean(body?.saved?.some?.((row) => rows.has(row.assignment)));

@@ -2,7 +2,7 @@
 
 import { setRemapping } from "./dialogs.js";
 import { DEFAULT_KEYS, keyLabel, keyOf } from "./keys.js";
-import { byId, say } from "./page.js";
+import { byId, say, seat } from "./page.js";
 import { prefs, setPrefs } from "./prefs.js";
 import { element } from "./text.js";
 
@@ -36,16 +36,23 @@ function remap(row) {
   document.addEventListener("keydown", listen, true);
 }
 
-/** Give an action a key that no other action has; says so where one has it. */
+const FREE = /^(?:Key[A-Z]|Comma|Period|Semicolon|Quote|Bracket(?:Left|Right)|Slash|Backslash|Minus|Equal|F[2-9])$/;
+
+/** Give an action a key that does nothing else; says so where it does. */
 function assign(name, code) {
-  const free = /^(?:Key[A-Z]|Comma|Period|Semicolon|Quote|Bracket(?:Left|Right)|Slash|Backslash|Minus|Equal|F[2-9])$/;
-  const other = Object.keys(DEFAULT_KEYS).find((one) => one !== name && keyOf(one) === code);
-  if (other || !free.test(code) || code === "KeyZ") {
-    const row = document.querySelector(`.keys [data-key="${other}"]`);
-    return say("keyTaken", { action: row ? row.cells[1].textContent : keyLabel(code) });
-  }
+  const action = takenBy(name, code);
+  if (action) return say("keyTaken", { action });
   setPrefs({ keys: { ...prefs.keys, [name]: code } });
   return "";
+}
+
+/** What a key does already, here or in another campaign: the keys are this browser's. "" where it is free. */
+function takenBy(name, code) {
+  const other = Object.keys(DEFAULT_KEYS).find((one) => one !== name && keyOf(one) === code);
+  if (other) return document.querySelector(`.keys [data-key="${other}"]`)?.cells[1].textContent ?? keyLabel(code);
+  const reason = seat.reasons.find((one) => one.key === code);
+  if (reason) return say("reasonKey", { reason: reason.word });
+  return FREE.test(code) && code !== "KeyZ" ? "" : keyLabel(code);
 }
 
 export function begin() {

@@ -60,18 +60,21 @@ export function clear(sheet, index) {
   settle(sheet, index);
 }
 
-/** Blank rows become correct; a second call undoes exactly that. Returns the rows changed, and which way. */
+/**
+ * Blank rows become correct; where none is blank, those that became so are blank again. Returns the rows changed,
+ * and which way.
+ */
 export function markRest(sheet) {
-  if (sheet.marked.length) {
-    const undone = sheet.marked;
-    for (const index of undone) sheet.rows[index].label = null;
-    sheet.marked = [];
-    return { rows: undone, undone: true };
-  }
   const rows = blanks(sheet);
-  for (const index of rows) sheet.rows[index].label = "correct";
-  sheet.marked = rows;
-  return { rows, undone: false };
+  if (rows.length) {
+    for (const index of rows) sheet.rows[index].label = "correct";
+    sheet.marked = [...sheet.marked, ...rows];
+    return { rows, undone: false };
+  }
+  const undone = sheet.marked;
+  for (const index of undone) sheet.rows[index].label = null;
+  sheet.marked = [];
+  return { rows: undone, undone: true };
 }
 
 export function toggleIn(row, name, value) {
@@ -105,7 +108,7 @@ export function snapshot(sheet) {
 }
 
 export function restore(sheet, kept) {
-  if (kept.rows.length !== sheet.rows.length) return;
+  if (kept.rows?.length !== sheet.rows.length) return;
   Object.assign(sheet, kept);
 }
 

@@ -81,10 +81,14 @@ export function showProgress(part) {
   byId("progress-text").textContent = `${own.done} / ${own.total}`;
 }
 
-/** Handed in: its answers can be looked at, not changed. */
-export const partIsClosed = (part) => standing.parts.some((one) => one.index === part && one.handed_in);
+/** Handed in, or in a round that is closed: its answers can be looked at, not changed. Says why, or "". */
+export function whyClosed(part) {
+  const own = standing.parts.find((one) => one.index === part);
+  if (own?.closed) return say("closedRound");
+  return own?.handed_in ? say("closedPart") : "";
+}
 
-export const partIsDone = (part) => standing.parts.some((one) => one.index === part && one.done >= one.total && !one.handed_in);
+export const partIsDone = (part) => standing.parts.some((one) => one.index === part && one.done >= one.total) && !whyClosed(part);
 
 /** Answers of the managers that were not read yet; the way to them. */
 export function showNewAnswers(n) {

@@ -1,8 +1,11 @@
 // Texts into the page, always as text. Cutting and marking never changes them: what is copied is what is stored.
 
+import { seat } from "./page.js";
+
 const ROLE = /(?<![A-Za-z0-9_])(?:PersonX|PersonY|PersonZ|PeopleX|PeopleY)(?![A-Za-z0-9_])/g;
-// What takes no room or looks like something else; the server's list, with the odd blanks.
-const HIDDEN = /[\u00a0\u00ad\u034f\u061c\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u2069\u3000\ufeff]/gu;
+// What takes no room or passes for another blank: the server's list.
+const escaped = (code) => `\\u{${code.toString(16)}}`;
+const HIDDEN = new RegExp(`[${seat.hidden.map(([from, to]) => `${escaped(from)}-${escaped(to)}`).join("")}]`, "gu");
 const ASCII_SIGN = /[!-/:-@[-`{-~]/g;
 
 export function element(name, className, text) {
@@ -37,6 +40,28 @@ export function marked(text, span) {
   return [part(0, span[0]), element("mark", "compound", part(span[0], span[1])), part(span[1])].filter(Boolean);
 }
 
+/**
+ * A translation with every form of the atoms marked by which the automatic check would find them: as it looks,
+ * without regard to blanks. `forms` are theirs, by atom in lower case.
+ */
+export function formsMarked(text, atoms, forms) {
+  const points = Array.from(text);
+  const solid = points.flatMap((point, place) => (/\s/u.test(point) ? [] : [place]));
+  const within = new Set();
+  for (const form of atoms.flatMap(([, atom]) => forms[atom.toLowerCase()] ?? [])) {
+    const wanted = Array.from(form);
+    for (let at = 0; at + wanted.length <= solid.length; at += 1) {
+      if (!wanted.every((point, place) => points[solid[at + place]] === point)) continue;
+      for (let place = solid[at]; place <= solid[at + wanted.length - 1]; place += 1) within.add(place);
+    }
+  }
+  const edges = points.flatMap((_point, place) => (place && within.has(place) !== within.has(place - 1) ? [place] : []));
+  return [0, ...edges].map((from, turn) => {
+    const piece = points.slice(from, edges[turn] ?? points.length).join("");
+    return within.has(from) ? element("mark", "compound", piece) : piece;
+  });
+}
+
 /** A text cut where words begin, counted in code points: each piece carries a faint mark before it. */
 export function divided(text, starts) {
   const points = Array.from(text);
@@ -69,8 +94,17 @@ export function put(node, pieces) {
   node.replaceChildren(...pieces);
 }
 
-/** A short form for lines and lists, cut between code points. */
-export function short(text, limit = 40) {
+/** How long a text is in code points, as the server counts. */
+export const pointsOf = (text) => Array.from(text).length;
+
+/** The first so many code points of a text; the text itself where it has no more. */
+export function firstPoints(text, limit) {
+  if (text.length <= limit) return text; // never more code points than units
   const points = Array.from(text);
-  return points.length > limit ? `${points.slice(0, limit - 1).join("")}…` : text;
+  return points.length > limit ? points.slice(0, limit).join("") : text;
+}
+
+/** A short form for lines and lists. */
+export function short(text, limit = 40) {
+  return pointsOf(text) > limit ? `${firstPoints(text, limit - 1)}…` : text;
 }

@@ -3,7 +3,7 @@
 import { keyLabel } from "./keys.js";
 import { byId, isCompound, say, seat } from "./page.js";
 import { blanks, isBlank } from "./sheet.js";
-import { chips, divided, element, marked, put, reveal, revealIn } from "./text.js";
+import { chips, divided, element, formsMarked, marked, put, reveal, revealIn } from "./text.js";
 
 const heading = byId("unit");
 const desk = byId("sheet");
@@ -46,18 +46,19 @@ function paintCompound(sheet) {
     const slots = slotsFor(index);
     slots.kbd.textContent = index < 9 ? index + 1 : "";
     slots.number.textContent = index + 1;
-    paintTexts(slots, row);
+    paintTexts(slots, row, atoms);
     put(slots.atoms, atoms.map(([, text], atom) => atomToggle(text, atom)));
     for (const radio of slots.radios) radio.name = `label-${row.assignment}`;
   }
 }
 
-function paintTexts(slots, row) {
+function paintTexts(slots, row, atoms) {
   const source = marked(row.source, row.span);
   put(slots.source, exact ? revealIn(source) : source);
   const starts = wordStarts[row.assignment];
   if (exact) put(slots.translation, reveal(row.raw, { signs: true }));
-  else put(slots.translation, starts ? divided(row.translation, starts) : [row.translation]);
+  else if (starts) put(slots.translation, divided(row.translation, starts));
+  else put(slots.translation, seat.highlight ? formsMarked(row.translation, atoms, seat.highlight) : [row.translation]);
   put(slots.reference, [row.reference ?? ""]);
 }
 
@@ -188,7 +189,7 @@ export function toggleExact(sheet) {
   document.querySelector("[data-action=exact]")?.setAttribute("aria-pressed", exact);
   desk.classList.toggle("is-exact", exact);
   if (isCompound) {
-    for (const [index, row] of sheet.screen.rows.entries()) paintTexts(slotsFor(index), row);
+    for (const [index, row] of sheet.screen.rows.entries()) paintTexts(slotsFor(index), row, sheet.screen.atoms);
   } else {
     paintTriple(sheet);
   }
@@ -197,7 +198,7 @@ export function toggleExact(sheet) {
 /** Mark where words begin, or with nothing given take the marks away. The exact text stays without. */
 export function markWords(sheet, starts) {
   wordStarts = starts;
-  for (const [index, row] of sheet.screen.rows.entries()) paintTexts(slotsFor(index), row);
+  for (const [index, row] of sheet.screen.rows.entries()) paintTexts(slotsFor(index), row, sheet.screen.atoms);
 }
 
 /** Long texts scroll in their box; such a box can be reached with the keyboard. After painting, never before. */

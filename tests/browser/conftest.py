@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
@@ -96,6 +97,14 @@ def _part(cast: Cast) -> tuple[Part, ImportBatch]:
     return Part.objects.create(round=round_, design=design, index=0), make_batch(cast.campaign)
 
 
+# `self.skipped` milliseconds pass without being waited for.
+SKIP_TIME = """
+self.skipped = 0;
+const now = performance.now.bind(performance);
+performance.now = () => now() + self.skipped;
+"""
+
+
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     made = browser.new_context(viewport={"width": 1366, "height": 768})
@@ -133,6 +142,11 @@ def press(page: Page, *keys: str) -> None:
         page.wait_for_timeout(BETWEEN_PRESSES)
 
 
+def skip(page: Page, seconds: int) -> None:
+    """Let time pass in a page that was opened with SKIP_TIME."""
+    page.evaluate("seconds => { self.skipped += seconds * 1000; }", seconds)
+
+
 def all_saved(page: Page) -> None:
     expect(page.locator("#badge .sign")).to_have_text("✓")
 
@@ -141,6 +155,18 @@ def try_again(page: Page) -> None:
     """Press the button of that name, unless the page has tried by itself in the meantime."""
     with suppress(PlaywrightTimeout):
         page.get_by_role("button", name="Try again").click(timeout=3000)
+
+
+def axe(page: Page, **options: Any) -> list[str]:
+    """What axe finds, as `rule: where`. The script is big: it is put into a page once."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(Axe().axe_script)
+    options["resultTypes"] = ["violations"]
+    found = page.evaluate("options => axe.run(document, options)", options)["violations"]
+    return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+
+
+COLOURS_ONLY = {"runOnly": ["color-contrast"]}
 
 
 def position(page: Page) -> str | None:

@@ -70,6 +70,14 @@ def test_it_practises_a_triple_by_keys_and_leaves_other_keys_alone(
     expect(page.locator(".practice-mark .badge")).to_have_text("✓right")
 
 
+def test_a_text_is_cut_after_so_many_code_points(context: BrowserContext, seat_of: SeatOf) -> None:
+    page = open_page(context, seat_of("triple", units=1), "my-questions/?position=1")
+
+    page.locator("[name=text]").fill("𠮷" * 1001)
+
+    assert page.evaluate("Array.from(document.querySelector('[name=text]').value).length") == 1000
+
+
 def test_it_counts_the_time_the_guidelines_were_in_sight(context: BrowserContext, seat_of: SeatOf) -> None:
     seat = seat_of("triple", units=1)
     page = open_page(context, seat, "guidelines/")

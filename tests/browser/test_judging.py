@@ -55,6 +55,66 @@ def test_it_drops_a_press_too_early_and_says_so(context: BrowserContext, seat_of
     assert seat.answers() == ["1", "", "", "", ""]
 
 
+# One key down twice in the same moment, as a worn switch sends it; each goes to what has the focus by then.
+BOUNCE = """(code) => {
+  for (const _press of [1, 2]) {
+    const press = {code, key: code.slice(-1).toLowerCase(), bubbles: true, cancelable: true};
+    document.activeElement.dispatchEvent(new KeyboardEvent("keydown", press));
+  }
+}"""
+
+
+def test_a_bounce_of_the_key_that_closed_a_window_is_not_for_the_unit(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("triple", units=2)
+    page = open_seat(context, seat)
+
+    press(page, "x")
+    page.evaluate(BOUNCE, "Digit1")
+    expect(page.locator("#cause-dialog")).not_to_be_visible()
+    expect(page.locator(".mark.cannot")).to_have_count(1)
+    page.evaluate(BOUNCE, "KeyG")  # opens a window, and does not close it again
+    expect(page.locator("#guidelines-dialog")).to_be_visible()
+
+    assert position(page) == "1"
+    assert seat.annotations() == 0
+
+
+def test_the_unit_under_a_window_is_read_before_it_is_answered(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("triple", units=2)
+    page = open_seat(context, seat)
+    page.evaluate("localStorage.setItem('assay-seat-prefs', '{}')")  # the default: 250 milliseconds
+    page.reload()
+    alive(page)
+    page.wait_for_timeout(250)
+
+    page.keyboard.press("x")
+    page.evaluate(
+        """() => {
+          for (const code of ["Digit1", "Digit2"])
+            document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {code, bubbles: true, cancelable: true}));
+        }"""
+    )
+    expect(page.locator("#cue")).to_contain_text("Too quick")
+    page.wait_for_timeout(250)
+    page.keyboard.press("3")
+    all_saved(page)
+
+    assert seat.answers() == ["0", ""]
+
+
+def test_a_bounced_reason_stays_chosen(context: BrowserContext, seat_of: SeatOf) -> None:
+    page = open_seat(context, seat_of("compound", units=1))
+
+    press(page, "1")
+    page.evaluate(BOUNCE, "KeyM")
+
+    expect(page.locator("[data-reason=missing][aria-pressed=true]")).to_have_count(1)
+
+
 def test_it_answers_once_to_a_double_click(context: BrowserContext, seat_of: SeatOf) -> None:
     seat = seat_of("triple", units=5)
     page = open_seat(context, seat)
@@ -143,6 +203,20 @@ def test_it_marks_the_rest_correct_and_undoes_only_that(context: BrowserContext,
     press(page, "Numpad0", "NumpadEnter")
     all_saved(page)
     assert seat.answers()[:5] == ["1", "0", "1", "1", "1"]
+
+
+def test_it_marks_a_row_that_was_cleared_meanwhile_and_takes_back_all_it_marked(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    page = open_seat(context, seat_of("compound", units=2))
+    correct = page.locator(".context[data-answer=correct]")
+
+    press(page, "a", "Backspace")
+    expect(correct).to_have_count(4)
+    press(page, "a")
+    expect(correct).to_have_count(5)
+    press(page, "a")
+    expect(correct).to_have_count(0)
 
 
 def test_it_names_the_rows_of_the_last_answer(context: BrowserContext, seat_of: SeatOf) -> None:
@@ -434,6 +508,9 @@ def test_it_takes_another_key_for_an_action(context: BrowserContext, seat_of: Se
     page = open_seat(context, seat)
     press(page, "?")
     page.locator("[data-key=unsure] button").click()
+    press(page, "m")  # says why a compound is wrong, in other campaigns of this browser
+    expect(page.locator("#keys-said")).to_have_text("That key is taken by: why a row is wrong: missing")
+    page.locator("[data-key=unsure] button").click()
     press(page, "j", "Escape", "f", "j")
 
     expect(page.locator(".mark.unsure")).to_have_count(1)
@@ -447,7 +524,7 @@ def test_it_shows_hidden_characters_on_demand_and_copies_the_text_as_it_is(
     context: BrowserContext, seat_of: SeatOf
 ) -> None:
     seat = seat_of("triple", units=1)
-    text = "PersonX eat\u200b a\u00a0𠮷 e\u0301clair"
+    text = "PersonX eat\u200b a\u00a0𠮷 e\u0301clair\u206a\u0085\u000b\ufe0f\u115f\u3164\U000e0041"
     for row in Assignment.objects.all():
         row.item.head = text
         row.item.save()
@@ -459,7 +536,9 @@ def test_it_shows_hidden_characters_on_demand_and_copies_the_text_as_it_is(
     press(page, "w")
 
     codes = page.locator(".hidden-character").evaluate_all("nodes => nodes.map(node => node.dataset.code)")
-    assert codes == ["U+200B", "U+00A0"]
+    assert codes == [
+        *("U+200B", "U+00A0", "U+206A", "U+0085", "U+000B", "U+FE0F", "U+115F", "U+3164", "U+E0041"),
+    ]
     assert head.evaluate("node => node.textContent") == text
 
 

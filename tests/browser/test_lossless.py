@@ -4,9 +4,10 @@ from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import BrowserContext, Dialog, Page, Route, expect
 
-from annotation.models import Annotation, Assignment
+from annotation.models import Annotation, Assignment, Surplus
 from annotation.services.answers import save_answers
 from annotation.services.sheets import Answer, Sheet
 from tests.browser.conftest import (
@@ -276,6 +277,20 @@ def test_it_keeps_two_tabs_apart(context: BrowserContext, seat_of: SeatOf) -> No
     assert seat.annotations() == 3
 
 
+def test_it_counts_nothing_that_another_tab_tells_of_once_it_is_gone(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    """One tab may send what another kept before that one has told of it."""
+    seat = seat_of("triple", units=2)
+    page = open_seat(context, seat)
+    other = open_seat(context, seat)
+    owner = {"user": seat.cast.ada.pk, "campaign": seat.cast.campaign.slug, "kind": "later"}
+    for kind, seq in (("removed", 999), ("added", 999), ("added", 1000)):
+        message = {"kind": kind, "entry": {**owner, "seq": seq}, "elsewhere": True}
+        other.evaluate("message => new BroadcastChannel('assay-seat').postMessage(message)", message)
+    badge_says(page, "1 waiting")  # of the two that were added, the one that was not removed before
+
+
 def _answered_elsewhere(seat: Seat, row: Assignment, label: str) -> None:
     """The same expert at another machine."""
     save_answers(
@@ -323,6 +338,128 @@ def test_it_does_not_ask_where_both_answers_agree(context: BrowserContext, seat_
 
     expect(page.locator("#notices .notice")).to_have_count(0)
     assert seat.annotations() == 1
+
+
+def test_it_settles_a_unit_that_was_answered_elsewhere_and_withdrawn_in_part(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    """The server speaks only of the rows that are left; what was answered to the other is kept aside."""
+    seat = seat_of("compound", units=2)
+    page = open_seat(context, seat)
+    mine = seat.rows[:5]
+    answers = tuple(Answer(assignment=row.pk, revision=0, label="0") for row in mine)
+    slug, ada = seat.cast.campaign.slug, seat.cast.ada
+    save_answers(Sheet(screen=mine[0].pk, client_key=uuid4(), answers=answers), slug=slug, expert_id=ada.pk)
+    Assignment.objects.filter(pk=mine[0].pk).update(withdrawn_at=timezone.now())
+
+    press(page, "a", "Enter")
+    expect(page.locator("#notices")).to_contain_text("Part of it was withdrawn")
+    badge_says(page, "1 to look at")
+    page.reload()
+    alive(page)
+    badge_says(page, "1 to look at")
+    press(page, "a", "Enter")  # the next one is not held up
+    assert eventually(lambda: seat.answers()[5:] == ["1"] * 5)
+    expect(page.locator("#notices .said-rows li")).to_have_count(4)
+    page.get_by_role("button", name="Save mine").click()
+    all_saved(page)
+
+    assert seat.answers()[:5] == ["0", "1", "1", "1", "1"]
+    assert Surplus.objects.count() == 1
+
+
+# Puts entries into the browser's store as another version of the page, or a fault of it, might have left them.
+STORE = """async (entries) => {
+  const opening = indexedDB.open("assay-seat", 1);
+  await new Promise((resolve) => { opening.onsuccess = resolve; });
+  const storing = opening.result.transaction("outbox", "readwrite");
+  for (const entry of entries) storing.objectStore("outbox").add(entry);
+  await new Promise((resolve) => { storing.oncomplete = resolve; });
+}"""
+
+
+def test_one_broken_entry_stops_no_other(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=4)
+    page = open_seat(context, seat)
+    owner = {"user": seat.cast.ada.pk, "campaign": seat.cast.campaign.slug, "kind": "answers", "position": 4}
+    stale = {"status": 409, "code": "stale", "detail": ""}
+    broken = [
+        {**owner, "unit": 1},
+        {**owner, "unit": 1, "held": {**stale, "current": None}},
+        {**owner, "unit": 1, "held": {**stale, "current": []}},
+    ]
+    page.evaluate(STORE, broken)
+
+    press(page, "1")
+    assert eventually(lambda: seat.answers()[0] == "1")
+    page.reload()
+    alive(page)
+    press(page, "2")
+    assert eventually(lambda: seat.answers()[1] == "0.5")
+    expect(page.locator("#notices .notice")).to_have_count(3)
+    for left in (2, 1, 0):
+        page.get_by_role("button", name="Discard my answer").first.click()
+        expect(page.locator("#notices .notice")).to_have_count(left)
+    all_saved(page)
+
+
+def test_an_answer_on_which_the_server_fails_holds_up_only_what_comes_after_it_on_its_screen(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("triple", units=4)
+    page = open_seat(context, seat)
+    first = f"**/units/{seat.rows[0].pk}/answers/"
+    page.route(first, lambda route: route.fulfill(status=500, body="No."))
+
+    press(page, "1", "u", "3", "Enter", "2")
+    assert eventually(lambda: seat.answers() == ["", "0.5", "", ""])
+    badge_says(page, "2 waiting")
+
+    page.unroute(first)
+    try_again(page)
+    all_saved(page)
+    assert seat.answers() == ["0", "0.5", "", ""]
+    assert list(Annotation.objects.filter(assignment=seat.rows[0]).values_list("label", flat=True)) == [
+        "1",
+        "0",
+    ]
+
+
+def test_an_answer_that_waited_keeps_the_guideline_and_the_language_it_was_given_under(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("triple", units=2)
+    shown = seat.cast.campaign.guidelines.get()
+    page = open_seat(context, seat)
+    context.set_offline(True)
+    press(page, "1")
+    badge_says(page, "1 waiting")
+
+    seat.cast.campaign.rounds.update(guideline=seat.cast.campaign.guidelines.create(version=2))
+    context.set_offline(False)
+    context.add_cookies([{"name": "django_language", "value": "zh-hans", "url": seat.address}])
+    page.reload()
+    alive(page)
+    all_saved(page)
+    press(page, "1")
+    all_saved(page)
+
+    stored = [
+        (one.guideline.version, one.conditions["language"]) for one in Annotation.objects.order_by("pk")
+    ]
+    assert stored == [(shown.version, "en"), (2, "zh-hans")]
+
+
+def test_a_campaign_may_go_by_a_number(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=1, slug="0")
+    page = open_seat(context, seat)
+
+    press(page, "1")
+    all_saved(page)
+    page.get_by_role("link", name="Look through it and hand it in").click()
+
+    expect(page.locator("h1")).to_have_text("Hand in part 1")
+    assert seat.answers() == ["1"]
 
 
 def test_it_warns_at_sign_out_and_forgets_half_filled_screens(

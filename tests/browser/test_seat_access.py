@@ -1,14 +1,23 @@
 """The seat for everybody: axe finds nothing, five contexts fit, nothing needs a mouse, a wide window or a script."""
 
 from collections.abc import Callable
-from typing import Literal
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from annotation.models import Assignment
-from tests.browser.conftest import Seat, alive, all_saved, open_seat, position, press, sign_in
+from tests.browser.conftest import (
+    COLOURS_ONLY,
+    NO_GUARD,
+    Seat,
+    alive,
+    all_saved,
+    axe,
+    open_seat,
+    position,
+    press,
+    sign_in,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -16,36 +25,30 @@ SeatOf = Callable[..., Seat]
 LONG = "taylor knew that every small building on the floor would be sold to another lawyer before the end of it ."
 
 
-def faults(page: Page) -> list[str]:
-    """What axe finds, as `rule: where`."""
-    found = Axe().run(page).response["violations"]
-    return [f"{rule['id']}: {node['html'][:120]}" for rule in found for node in rule["nodes"]]
-
-
-@pytest.mark.parametrize(
-    ("protocol", "language", "scheme"), [("compound", "en", "light"), ("triple", "zh-hans", "dark")]
-)
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("protocol", ["compound", "triple"])
 def test_it_has_no_fault_that_axe_finds(
-    browser: Browser, seat_of: SeatOf, protocol: str, language: str, scheme: Literal["light", "dark"]
+    browser: Browser, seat_of: SeatOf, protocol: str, language: str
 ) -> None:
-    """The judging page and every window on it; the other pages: test_every_page.py."""
+    """The judging page and every window on it, in light and dark; the other pages: test_every_page.py."""
     seat = seat_of(protocol, units=3, zero_detail=True)
     context = browser.new_context(
-        viewport={"width": 1366, "height": 768}, color_scheme=scheme, bypass_csp=True
+        viewport={"width": 1366, "height": 768}, reduced_motion="reduce", bypass_csp=True
     )
+    context.add_init_script(NO_GUARD)
     context.add_cookies([{"name": "django_language", "value": language, "url": seat.address}])
     page = open_seat(context, seat)
-    page.wait_for_timeout(300)
 
-    assert faults(page) == []
-    page.keyboard.press("1")
-    page.keyboard.press("f")
-    for key in ("x", "n", "?", "g", "i", "h"):
-        page.wait_for_timeout(280)
-        page.keyboard.press(key)
-        page.wait_for_timeout(100)
-        assert faults(page) == [], key
-        page.keyboard.press("Escape")
+    assert axe(page) == []
+    press(page, "1", "f")
+    for key in ("x", "n", "q", "?", "g", "i", "h"):
+        press(page, key)
+        page.emulate_media(color_scheme="light")
+        assert axe(page) == [], key
+        page.emulate_media(color_scheme="dark")
+        assert axe(page, **COLOURS_ONLY) == [], key
+        press(page, "Escape")
+    assert axe(page) == []
     context.close()
 
 
@@ -100,6 +103,41 @@ def test_it_answers_by_touch_and_offers_to_take_it_back(browser: Browser, seat_o
     page.get_by_role("button", name="Undo").tap()
     expect(page.locator("#correction")).to_be_visible()
     assert position(page) == "1"
+    context.close()
+
+
+# Of all answers within the window: those that are not on top at their middle and at their corners.
+COVERED = """() => [...document.querySelectorAll(".answer, .verdict, #save")].filter((answer) => {
+  const { left, right, top, bottom } = answer.getBoundingClientRect();
+  if (!answer.checkVisibility()) return false;
+  const points = [[(left + right) / 2, (top + bottom) / 2], [left + 6, top + 6], [right - 6, bottom - 6]];
+  const inside = points.filter(([x, y]) => y > 0 && y < innerHeight);
+  return inside.some(([x, y]) => !answer.contains(document.elementFromPoint(x, y)));
+}).map((answer) => answer.textContent.trim())"""
+
+
+@pytest.mark.parametrize("protocol", ["compound", "triple"])
+@pytest.mark.parametrize(("width", "height"), [(320, 640), (820, 1100), (1366, 768)])
+def test_the_bar_that_takes_an_answer_back_covers_no_answer(
+    browser: Browser, seat_of: SeatOf, protocol: str, width: int, height: int
+) -> None:
+    seat = seat_of(protocol, units=2)
+    context = browser.new_context(viewport={"width": width, "height": height}, has_touch=True)
+    page = open_seat(context, seat)
+    page.wait_for_timeout(300)
+
+    if protocol == "compound":
+        page.locator("[data-action=rest]").tap()
+        page.locator("#save").tap()
+    else:
+        page.locator("[data-answer=rarely]").tap()
+
+    expect(page.locator("#undo-bar")).to_be_visible()
+    assert position(page) == "2"
+    bar = page.locator("#undo-bar").bounding_box()
+    assert bar
+    assert bar["y"] >= 0
+    assert page.evaluate(COVERED) == []
     context.close()
 
 

@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from annotation.models import Assignment, HandIn, Item, Part, Question, Surplus
+from annotation.models import Annotation, Assignment, HandIn, Item, Part, Question, Surplus, TimeEntry
 from annotation.services import questions
-from tests.browser.conftest import Seat, alive, all_saved, open_seat, position, press
+from tests.browser.conftest import SKIP_TIME, Seat, alive, all_saved, open_seat, position, press, skip
 
 pytestmark = pytest.mark.browser
 
@@ -213,6 +213,154 @@ class TestQuestions:
 
         expect(page.locator("#question-text")).to_have_value("Half a question")
         assert not Question.objects.exists()
+
+
+def test_it_counts_a_question_in_code_points(context: BrowserContext, seat_of: SeatOf) -> None:
+    page = open_seat(context, seat_of("triple", units=1))
+
+    press(page, "q")
+    page.locator("#question-text").fill("𠮷" * 1001)
+    expect(page.locator("#question-count")).to_have_text("1000 of 1000 characters")
+    page.get_by_role("button", name="Ask").click()
+    all_saved(page)
+
+    assert Question.objects.get().text == "𠮷" * 1000
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_it_highlights_forms_in_the_translation_where_the_campaign_does_and_stores_that(
+    context: BrowserContext, seat_of: SeatOf, on: bool
+) -> None:
+    forms = {"lazy": ["懒"], "dog": ["狗睡", "狗"], "the": []}
+    seat = seat_of("compound", units=1, highlighted_forms=forms if on else {})
+    Item.objects.filter(pk=seat.rows[0].item_id).update(translation="𠮷 那 只 big 懒 狗 睡 着 了 。")
+    page = open_seat(context, seat)
+    translation = page.locator(".translation").first
+
+    assert translation.locator("mark").all_inner_texts() == (["懒狗睡"] if on else [])
+    assert translation.inner_text() == "𠮷那只big懒狗睡着了。"
+    press(page, "a", "Enter")
+    all_saved(page)
+
+    assert {one.conditions["highlight"] for one in Annotation.objects.all()} == {
+        "translation" if on else "source"
+    }
+
+
+class TestTime:
+    """What somebody worked is kept whatever becomes of the page."""
+
+    @pytest.fixture(autouse=True)
+    def time(self, context: BrowserContext) -> None:
+        context.add_init_script(SKIP_TIME)
+
+    @staticmethod
+    def seconds() -> list[int]:
+        """Of the answers, in the order in which they were given: to the nearest ten."""
+        stored = Annotation.objects.order_by("created_at", "pk").values_list("seconds", flat=True)
+        return [round(one or 0, -1) for one in stored]  # type: ignore[misc]
+
+    def test_it_goes_on_with_a_unit_that_was_put_off(self, context: BrowserContext, seat_of: SeatOf) -> None:
+        page = open_seat(context, seat_of("triple", units=2))
+
+        skip(page, 100)
+        press(page, "s")
+        skip(page, 40)
+        press(page, "1")
+        assert position(page) == "1"
+        skip(page, 20)
+        press(page, "1")
+        all_saved(page)
+
+        assert self.seconds() == [40, 120]
+
+    @pytest.mark.parametrize("protocol", ["triple", "compound"])
+    def test_it_goes_on_after_a_reload(self, context: BrowserContext, seat_of: SeatOf, protocol: str) -> None:
+        page = open_seat(context, seat_of(protocol, units=2))
+        answer = ("a", "Enter") if protocol == "compound" else ("1",)
+
+        skip(page, 100)  # nothing was pressed so far
+        page.reload()
+        alive(page)
+        skip(page, 20)
+        press(page, *answer)
+        all_saved(page)
+        skip(page, 60)
+        press(page, "u")  # a correction, in which the page is loaded anew
+        skip(page, 200)
+        page.reload()
+        alive(page)
+        press(page, "Escape", *answer)
+        all_saved(page)
+
+        assert self.seconds() in ([120, 60], [120] * 5 + [60] * 5)
+
+    def test_it_goes_on_after_signing_out(self, context: BrowserContext, seat_of: SeatOf) -> None:
+        seat = seat_of("compound", units=2)
+        page = open_seat(context, seat)
+
+        press(page, "1")
+        skip(page, 100)
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url("**/sign-in/**")
+        page = open_seat(context, seat)
+        expect(page.locator(".context[data-answer=wrong]")).to_have_count(0)
+        press(page, "a", "Enter")
+        all_saved(page)
+
+        assert self.seconds() == [100] * 5
+
+    def test_what_was_read_counts_while_it_was_in_sight_and_waits_for_the_network(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("triple", units=1))
+        context.set_offline(True)
+
+        press(page, "g")
+        skip(page, 60)
+        for state in ("hidden", "visible"):
+            page.evaluate(
+                """state => {
+                  Object.defineProperty(document, "visibilityState", {value: state, configurable: true});
+                  document.dispatchEvent(new Event("visibilitychange"));
+                  self.skipped += state === "hidden" ? 1_000_000 : 20_000;
+                }""",
+                state,
+            )
+        press(page, "g")
+        expect(page.locator("#badge .word")).to_have_text("offline · 1 waiting")
+        press(page, "1")
+        context.set_offline(False)
+        page.evaluate("window.dispatchEvent(new Event('online'))")
+        all_saved(page)
+
+        line = TimeEntry.objects.get()
+        assert (line.kind, round(line.seconds, -1)) == ("guideline", 80)
+        assert self.seconds() == [0]
+
+    def test_what_was_read_counts_though_the_page_was_left(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("triple", units=1))
+
+        press(page, "g")
+        skip(page, 60)
+        page.reload()
+        alive(page)
+        all_saved(page)
+
+        assert [round(line.seconds, -1) for line in TimeEntry.objects.all()] == [60]
+
+
+def test_a_search_that_reaches_nobody_says_so(context: BrowserContext, seat_of: SeatOf) -> None:
+    page = open_seat(context, seat_of("triple", units=3))
+    press(page, "1", "/")
+    context.set_offline(True)
+
+    page.locator("#search-text").fill("marathon")
+    press(page, "Enter")
+
+    expect(page.locator("#history-said")).to_contain_text("nothing was searched")
 
 
 class TestWords:

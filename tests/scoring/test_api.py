@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from annotation.models import Campaign, Membership, User
+from annotation.models import Assignment, Campaign, Membership, User
 from annotation.services.access import create_token
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
+from annotation.services.peeks import peeks_of
 from tests.factories import make_user
 from tests.material import answer_everything, compounds, load_rows, new_campaign, run_json, triples
 
@@ -130,3 +131,17 @@ def test_it_gives_no_number_where_there_is_none(tmp_path: Path) -> None:
     answer = get(mei, "agreement/")
     assert b"NaN" not in answer.content
     assert answer.json()["coefficients"]["cohen"]["value"] is None
+
+
+def test_it_writes_down_who_asked_for_interim_figures(tmp_path: Path) -> None:
+    campaign = judged("triple", tmp_path)
+    mei = member(campaign, "mei", "manager")
+    assert get(mei, "agreement/").status_code == 200
+    assert peeks_of(campaign) == []
+    Assignment.objects.filter(pk=Assignment.objects.earliest("pk").pk).update(
+        revision=0, label="", answered_at=None
+    )
+    assert get(mei, "statistics/").status_code == 200
+    given = get(mei, "agreement/")
+    assert (given.status_code, given.json()["n_items"]) == (200, 6)
+    assert [(peek.kind, peek.by) for peek in peeks_of(campaign)] == [("agreement", mei)]

@@ -17,7 +17,8 @@ from scoring.services.boards import set_board
 from scoring.services.release_content import SplitWish
 from scoring.services.releases import freeze
 from tests.factories import make_user
-from tests.material import as_csv, compounds, load_rows, new_campaign, run_json, triples, write_csv
+from tests.material import as_csv, compounds, load_rows, new_campaign, run_json, write_csv
+from tests.scoring.board import board_campaign
 
 pytestmark = pytest.mark.django_db
 
@@ -26,14 +27,7 @@ API = "/api/v1/campaigns/main"
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
-    made = new_campaign()
-    rows = triples(50, **{"class": "adv"})
-    for place, row in enumerate(rows):
-        row |= {"split": "test" if place < 40 else "dev", "label": str(place % 2)}
-    load_rows(made, rows, tmp_path)
-    for name, role in (("mei", "manager"), ("vera", "viewer"), ("ada", "expert")):
-        add_member(made, make_user(name), Membership.Role(role))
-    make_user("otto")
+    made = board_campaign(tmp_path)
     set_board(made, audience="accounts", quota=2, by=None)
     return made
 

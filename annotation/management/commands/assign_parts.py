@@ -30,6 +30,9 @@ class Command(AssayCommand):
             "--design", help="cyclic, pairs or single; default: single for K = 1, else cyclic"
         )
         parser.add_argument("--seed", type=int, help="default: the campaign's")
+        parser.add_argument(
+            "--sample", type=int, help="give out so many units only, drawn at random from all by the seed"
+        )
         parser.add_argument("--preview", action="store_true")
 
     def run(self, **options: Any) -> Outcome:
@@ -38,13 +41,14 @@ class Command(AssayCommand):
         design = options["design"] or ("single" if campaign.annotators_per_item == 1 else "cyclic")
         seed = campaign.seed if options["seed"] is None else options["seed"]
         asked = {"experts": experts, "design": design, "seed": seed, "parts": options["parts"]}
+        asked["sample"] = options["sample"]
         try:
             planned = plan_parts(campaign, **asked)
         except ProtocolError as error:
             raise Usage(error.message) from None
         round_ = main_round(campaign)
         late = late_items(round_).count()
-        completion = plan_completion(round_, list(planned.loads), planned.loads)
+        completion = plan_completion(round_, list(planned.loads), planned.loads, sample=planned.sample)
         more = {"late_items": late, "completion": completion.as_json()}
         text = describe(planned, late, completion)
         if options["preview"]:
@@ -59,9 +63,11 @@ class Command(AssayCommand):
 def describe(planned: Plan, late: int, completion: Completion) -> str:
     """The plan for people: parts, loads, pairs."""
     later = [f"Came later into units that have their experts, and go to them: {counted(late, 'item')}."]
-    also = [*(later if late else []), *_completed(completion)]
+    also = [*_drawn(planned), *(later if late else []), *_completed(completion)]
+    if not any(planned.loads.values()) and not late and not completion.n_items:
+        also.append("Every unit has its experts already.")
     if not any(planned.loads.values()):
-        return "\n".join(also or ["Every unit has its experts already."])
+        return "\n".join(also)
     lines = [
         *also,
         f"Design {planned.design}, seed {planned.seed}, hash {planned.hash[:12]}",
@@ -72,6 +78,14 @@ def describe(planned: Plan, late: int, completion: Completion) -> str:
     lines += [f"{expert} judges {counted(n_items, 'item')}" for expert, n_items in planned.loads.items()]
     lines += [f"{pair.a} and {pair.b} share {counted(pair.n_items, 'item')}" for pair in planned.pairs]
     return "\n".join(lines)
+
+
+def _drawn(planned: Plan) -> list[str]:
+    if planned.sample is None:
+        return []
+    n, waiting = len(planned.sample.unit_keys), sum(len(part.unit_keys) for part in planned.parts)
+    given = f" {n - waiting} of them have experts already." if n > waiting else ""
+    return [f"Random sample: {n} of {planned.sample.of} units, by the seed {planned.seed}.{given}"]
 
 
 def _completed(completion: Completion) -> list[str]:

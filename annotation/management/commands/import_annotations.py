@@ -23,7 +23,12 @@ class Command(AssayCommand):
         parser.add_argument("slug")
         parser.add_argument("file")
         parser.add_argument("--annotator", help=f"for a file without that column; default: {RELEASED}")
-        parser.add_argument("--round", default=Round.Kind.MAIN, choices=[Round.Kind.MAIN])
+        parser.add_argument(
+            "--round",
+            default=Round.Kind.MAIN,
+            choices=[Round.Kind.MAIN, Round.Kind.REPEAT],
+            help="repeat: each is its author's second judgement of an item; they give the self-consistency",
+        )
         parser.add_argument("--by-position", action="store_true", help="row i is the item at position i")
         parser.add_argument("--column", help="the column that holds the labels")
 
@@ -38,8 +43,10 @@ class Command(AssayCommand):
             annotator=options["annotator"] or RELEASED,
             column=options["column"],
             by_position=options["by_position"],
+            round=options["round"],
         )
-        report = import_judgements(campaign, file, by_position=options["by_position"])
+        repeats = options["round"] == Round.Kind.REPEAT
+        report = import_judgements(campaign, file, by_position=options["by_position"], repeats=repeats)
         return Outcome(report.as_json(), describe(report), ok=report.ok)
 
 

@@ -7,6 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.cognition import read_cognition
 from annotation.management.base import AssayCommand, Outcome, counted, describe_issues, get_campaign
+from annotation.management.commands.import_items import describe_filled
 from annotation.models import Campaign
 from annotation.services.cognition import store_cognition
 from annotation.services.errors import Refused
@@ -56,5 +57,6 @@ class Command(AssayCommand):
         if files.differing:
             differing = counted(len(files.differing), "source")
             head += f" Differing from the test set, and therefore not in BLEU: {differing}."
+        head += describe_filled(items)
         document = report.as_json()
         return Outcome(document, "\n".join([head, *describe_issues(document)]), ok=report.ok)

@@ -51,7 +51,7 @@ def unreadable(name: str, error: FormatError) -> Outcome:
     document: dict[str, Any] = {
         "file": name, "format": None, "encoding": None, "sheet": None, "columns": {}, "unknown_columns": [],
         "rows": 0, "added": 0, "unchanged": 0, "conflicts": [], "errors": [error.as_issue().as_json()], "warnings": [],
-        "stored": False,
+        "filled": 0, "stored": False,
     }  # fmt: skip
     return Outcome(document, f"{name}: {error}", ok=False)
 
@@ -71,4 +71,13 @@ def describe(report: Report) -> str:
         )
     if report.replaced:
         head += f" Replaced: {counted(report.replaced, 'text')}."
+    head += describe_filled(report)
     return "\n".join([head, *describe_issues(report.as_json())])
+
+
+def describe_filled(report: Report) -> str:
+    """What was given where nothing was stored, or would be."""
+    if not report.filled:
+        return ""
+    fields = ", ".join(f"{field} ({n})" for field, n in report.filled_fields.items())
+    return f" {'Filled in' if report.stored else 'To be filled in'}, in {counted(report.filled, 'row')}: {fields}."

@@ -8,15 +8,18 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import AssayCommand, Outcome, get_campaign, write_output
 from scoring.management.commands.report import TEXTS
+from scoring.services.measured import measured, measured_and_noted
 from scoring.services.plans import GOALS, Wish, plan
 
 NUMBERS = {
     "width": "points on either side of the figure",
     "rate": "expected, in per cent; default: what the campaign shows so far, else 50",
-    "auc": "expected, in per cent",
+    "auc": "expected, in per cent; default: 75",
     "difference": "points between two systems",
-    "spread": "standard deviation over units of the paired difference, in points",
-    "seed_sd": "standard deviation between seeds of one system, in points",
+    "spread": "standard deviation over units of the paired difference, in points; default: as measured, else derived",
+    "correlation": "of two systems' results on a unit, 0 to 1, where the spread is derived; default: 0.5",
+    "seed_sd": "standard deviation between seeds of one system, in points; default: as measured, else 0",
+    "run_spread": "as the spread, between two runs of one system; default: as measured, else 0",
     "seconds": "for a judgement; default: the measured pace",
     "acceptable": "error rate of a good part, in per cent",
     "rejectable": "error rate of a bad part, in per cent",
@@ -54,7 +57,12 @@ class Command(AssayCommand):
 
     def run(self, **options: Any) -> Outcome:
         given = {one.name: options[one.name] for one in fields(Wish) if options[one.name] is not None}
-        document = plan(get_campaign(options["slug"]), Wish(**given))
+        campaign = get_campaign(options["slug"])
+        # A spot check rests on no figure of the answers.
+        found = (
+            measured(campaign) if options["goal"] == "spot-check" else measured_and_noted(campaign, by=None)
+        )
+        document = plan(campaign, Wish(**given), found)
         if options["json"]:
             text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
         else:

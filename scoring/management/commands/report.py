@@ -6,16 +6,17 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.formats.errors import FormatError
 from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign, write_output
 from annotation.models import Campaign, Round
 from scoring.figures import FORMS, draw
 from scoring.records import as_csv
 from scoring.reports import as_latex, as_markdown
+from scoring.services.files import NamedFile, bytes_of, file_at
 from scoring.services.measure import REPORTS, Options, report
-from scoring.services.pictures import picture_of
+from scoring.services.peeks import record_peek
+from scoring.services.pictures import PICTURES, picture_of
+from scoring.services.scores import SPLITS
 
-PICTURES = ("artifacts", "comparison")
 TEXTS = {"md": as_markdown, "latex": as_latex, "csv": as_csv}
 
 
@@ -35,10 +36,32 @@ class Command(AssayCommand):
         parser.add_argument("--rule", default="described", choices=["described", "as-published"])
         parser.add_argument("--compatible", action="store_true", help="the published check with its quirks")
         parser.add_argument("--lexicon", help="the compound check's forms, one atom a line")
-        parser.add_argument("--judge", help="of the estimate: an automatic judge's 1 or 0 for every item")
-        parser.add_argument("--column", help="of that file, where the verdicts are not called label")
+        parser.add_argument(
+            "--judge",
+            help="of the estimate and the compound check: an automatic judge's 1 or 0 for every item",
+        )
+        parser.add_argument(
+            "--column",
+            help="of that file, where the verdicts are not called label; of --texts: the translations",
+        )
+        parser.add_argument("--texts", help="of BLEU: any test set, a table with translation and reference")
+        parser.add_argument("--hypotheses", help="the same as two texts: a translation a line")
+        parser.add_argument("--references", help="and its reference on the same line")
+        parser.add_argument(
+            "--training", help="of the statistics: a training set's nodes, one a line, or its triples"
+        )
+        parser.add_argument(
+            "--derive-classes",
+            action="store_true",
+            help="ID and OOD from these nodes, beside the stored classes",
+        )
         parser.add_argument("--a", help="of the comparison: the first of two runs, as “system / run”")
         parser.add_argument("--b", help="the second of them")
+        parser.add_argument(
+            "--among", action="append", default=[], help="of the comparison: this system; may be repeated"
+        )
+        parser.add_argument("--release", help="of the comparison: what was submitted against this release")
+        parser.add_argument("--split", choices=SPLITS, help="and against this split")
         parser.add_argument("--pseudonyms", action="store_true", help="A1, A2 … instead of names")
         parser.add_argument(
             "--format", choices=["json", *TEXTS, *FORMS], help="default: md, for people; a picture needs -o"
@@ -56,6 +79,7 @@ class Command(AssayCommand):
         if options["format"] in FORMS:
             return _picture(campaign, kind, options)
         document = report(campaign, kind, _options(options))
+        record_peek(campaign, kind, by=None, round_kind=options["round"])
         if options["json"]:
             text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
         else:
@@ -75,6 +99,7 @@ def _check_picture(kind: str, output: str | None) -> None:
 
 def _picture(campaign: Campaign, kind: str, options: dict[str, Any]) -> Outcome:
     data = picture_of(campaign, kind, _options(options))
+    record_peek(campaign, kind, by=None)
     write_output(options["output"], [draw(kind, data, options["format"])])
     return Outcome({"output": options["output"]}, f"Written to {options['output']}.")
 
@@ -87,20 +112,23 @@ def _options(given: dict[str, Any]) -> Options:
         labels=given["labels"],
         rule=given["rule"],
         compatible=given["compatible"],
-        lexicon=_bytes_of(given["lexicon"]),
-        judge=_bytes_of(given["judge"]),
+        lexicon=None if given["lexicon"] is None else bytes_of(given["lexicon"]),
+        judge=None if given["judge"] is None else bytes_of(given["judge"]),
         judge_name=Path(given["judge"] or "judge.csv").name,
         column=given["column"],
+        training=_file(given["training"]),
+        test_set=_file(given["texts"]),
+        hypotheses=_file(given["hypotheses"]),
+        references=_file(given["references"]),
+        derive_classes=given["derive_classes"],
         a=given["a"],
         b=given["b"],
+        among=given["among"],
+        release=given["release"],
+        split=given["split"],
         real_names=not given["pseudonyms"],
     )
 
 
-def _bytes_of(name: str | None) -> bytes | None:
-    if name is None:
-        return None
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        raise FormatError(f"The file “{name}” cannot be opened: {error.strerror}.") from None
+def _file(path: str | None) -> NamedFile | None:
+    return None if path is None else file_at(path)

@@ -1,18 +1,21 @@
 """Score a system's predictions or translations."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.formats.errors import FormatError, RowIssue
-from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign
+from annotation.formats.errors import RowIssue
+from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign, write_output
 from annotation.models import Campaign
 from annotation.services.errors import Refused
+from scoring.management.commands.report import TEXTS
 from scoring.models import Release
 from scoring.reports import as_markdown
 from scoring.services.boards import over_runs
-from scoring.services.scores import SPLITS, Wish
+from scoring.services.files import bytes_of
+from scoring.services.scores import SPLITS, Wish, kind_of
 from scoring.services.submissions import Submitted, submit
 from scoring.services.targets import SubmissionError
 
@@ -39,6 +42,12 @@ class Command(AssayCommand):
             "--release", help="score against this release instead of the campaign as it stands"
         )
         parser.add_argument("--lexicon", help="for translations: also run the automatic check")
+        parser.add_argument("--format", choices=["json", *TEXTS], help="the figures alone, as a table")
+        parser.add_argument("-o", "--output", help="a file for them; without --format as Markdown")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        as_json = options["json"] or (options["format"] == "json" and not options["output"])
+        super().handle(*args, **options | {"json": as_json})
 
     def run(self, **options: Any) -> Outcome:
         campaign = get_campaign(options["slug"])
@@ -56,7 +65,22 @@ class Command(AssayCommand):
             "runs": runs,
             "warnings": [*submitted.document["warnings"], *map(str, submitted.warnings)],
         }
+        if options["output"] or options["format"] in TEXTS:
+            return _as_file(document, options)
         return Outcome(document, _summary(document, submitted))
+
+
+def _as_file(document: dict[str, Any], options: dict[str, Any]) -> Outcome:
+    """The figures as a table or a document, on stdout or in a file; warnings go to whoever looks on."""
+    notes = [f"warning: {warning}" for warning in document["warnings"]]
+    if options["json"] or options["format"] == "json":
+        text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+    else:
+        text = TEXTS[options["format"] or "md"](kind_of(document), document)
+    if not options["output"]:
+        return Outcome(document, text, notes=notes)
+    write_output(options["output"], [text.encode()])
+    return Outcome({"output": options["output"]}, f"Written to {options['output']}.", notes=notes)
 
 
 def _wish(campaign: Campaign, options: dict[str, Any]) -> Wish:
@@ -69,7 +93,7 @@ def _wish(campaign: Campaign, options: dict[str, Any]) -> Wish:
         by_position=options["by_position"],
         labels=options["labels"],
         release=_release(campaign, options["release"]),
-        lexicon=_bytes_of(options["lexicon"]),
+        lexicon=None if options["lexicon"] is None else bytes_of(options["lexicon"]),
     )
 
 
@@ -90,15 +114,6 @@ def _release(campaign: Campaign, name: str | None) -> Release | None:
         known = ", ".join(campaign.releases.values_list("name", flat=True)) or "none yet"
         raise Refused(f"There is no release “{name}” of this campaign; there are: {known}.")
     return found
-
-
-def _bytes_of(name: str | None) -> bytes | None:
-    if name is None:
-        return None
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        raise FormatError(f"The file “{name}” cannot be opened: {error.strerror}.") from None
 
 
 def _refused(error: SubmissionError, limit: int = 50) -> Outcome:

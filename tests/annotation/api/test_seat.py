@@ -256,6 +256,34 @@ def test_it_keeps_an_answer_aside_whose_item_was_withdrawn(ada: Program) -> None
     assert not Annotation.objects.exists()
 
 
+def test_it_stores_the_circumstances_an_answer_was_given_under(ada: Program) -> None:
+    """Not those in which it arrived: it may have waited in the browser."""
+    campaign = Campaign.objects.get()
+    before = campaign.guidelines.get()
+    campaign.rounds.update(guideline=campaign.guidelines.create(version=2))
+    Campaign.objects.update(reference="hidden")
+    document = ada.get(f"{HERE}/next/?count=2").json()
+    assert document["guideline"] == campaign.guidelines.get(version=2).pk
+    given = {"language": "zh-hans", "reference": "shown"}
+
+    first_answer = answers(document["units"][0], guideline=before.pk, conditions=given)
+    second_answer = answers(document["units"][1])
+    for screen, body in zip(document["units"], (first_answer, second_answer), strict=True):
+        assert ada.post(place(screen), body).status_code == 200
+
+    told, untold = Annotation.objects.order_by("pk")
+    assert (told.guideline, told.conditions["language"], told.conditions["reference"]) == (
+        before,
+        "zh-hans",
+        "shown",
+    )
+    assert (untold.guideline.version, untold.conditions["language"], untold.conditions["reference"]) == (
+        2,
+        "en",
+        "hidden",
+    )
+
+
 # What is no answer
 
 
@@ -281,6 +309,8 @@ def wrong_bodies(screen: dict[str, Any]) -> list[Any]:
         with_row(label=None, cannot_judge="bored"), with_row(note="长" * 501), with_row(note="\0"),
         with_row(detail="\0"), with_row(detail="d" * 35), with_row(reasons=["\0"]), with_row(reasons=["lazy"]),
         with_row(atoms=[-1]), with_row(atoms=[2**70]), with_row(problem="\0"), with_row(flag="perhaps"),
+        with_row(atoms=[0]), with_row(reasons=["missing"]), {**whole, "guideline": 0}, {**whole, "guideline": 2**64},
+        {**whole, "conditions": {"language": "fr"}}, {**whole, "conditions": {"reference": 1}},
     ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 import pytest
 
-from annotation.formats.compounds import CompoundRow, read_compounds
+from annotation.formats.compound_units import CompoundRow
+from annotation.formats.compounds import read_compounds
 from annotation.formats.errors import FormatError
 from annotation.formats.rows import FileRows
 from annotation.formats.tables import read_table
@@ -52,6 +53,47 @@ def test_it_reports_unknown_types_and_a_pattern_that_contradicts_the_type() -> N
     found = read("compound,type,pattern,source,translation", "a,XP,,a,x", "a,VP,NP,a,x", "a,NP,NP,a,x")
     assert places(found) == [(2, "type"), (3, "pattern")]
     assert [row.type for row in found.rows] == ["NP"]
+
+
+def test_it_warns_of_a_type_that_the_words_contradict_once_a_compound() -> None:
+    header = "compound,type,context_no,source,translation"
+    lines = [f"liked the dog,{('NP', 'NP', 'VP')[i % 3]},{i},she liked the dog {i},x" for i in range(1, 6)]
+    lines += [f"painted the fence,NP,{i},painted the fence {i},x" for i in range(1, 6)]
+    found = read(header, *lines)
+    assert (found.errors, places(found, "warnings")) == ((), [(2, "type")])
+    assert found.warnings[0].message == (
+        "The file says NP; by its words “liked the dog” is VP, which counts."
+    )
+
+
+def test_it_warns_of_a_pattern_that_the_words_contradict_once_a_file() -> None:
+    header = "compound,pattern,context_no,source,translation"
+    dogs = [f"the dog,{('NP: DET+N', 'DET+N', 'A2')[i % 3]},{i},the dog {i},x" for i in range(1, 6)]
+    hats = [f"the hat,A2,{i},the hat {i},x" for i in range(1, 6)]
+    found = read(header, *dogs, *hats)
+    assert (found.errors, places(found, "warnings")) == ((), [(3, "pattern")])
+
+
+def test_what_one_row_says_of_its_compound_holds_for_the_others() -> None:
+    header = "item_id,compound,type,pattern,context_no,source,translation"
+    lines = [f"d{i},painted the fence,,,{i},painted the fence {i},x" for i in range(1, 6)]
+    lines[2] = "d3,painted the fence,VP,VP:V+DET+N,3,painted the fence 3,x"
+    lines[4] = "d5,painted the fence,NP,,5,painted the fence 5,x"
+    found = read(header, *lines)
+    assert {(row.type, row.pattern) for row in found.rows} == {("VP", "VP:V+DET+N")}
+    assert [(issue.line, issue.message) for issue in found.warnings] == [
+        (6, "The type differs from that on line 4, which has the same compound; that one counts.")
+    ]
+
+
+def test_what_one_system_says_of_a_context_holds_for_the_others() -> None:
+    header = SHORT + ",reference,source_differs,system"
+    lines = [f"{line},,,a" for line in five()] + [f"{line},参考,yes,b" for line in five()]
+    found = read(header, *lines)
+    assert (found.errors, found.warnings) == ((), ())
+    assert {(row.reference, row.source_differs) for row in found.rows} == {("参考", True)}
+    against = read(header, f"{five()[0]},,no,a", f"{five()[0]},,yes,b")
+    assert places(against) == [(3, "source_differs")]
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "three", "1e9", "100000"])

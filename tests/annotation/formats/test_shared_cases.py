@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from annotation.formats.cognition import read_cognition
-from annotation.formats.compounds import CompoundRow, read_compounds
+from annotation.formats.compound_units import CompoundRow
+from annotation.formats.compounds import read_compounds
 from annotation.formats.judgements import JudgementRow, read_judgements
 from annotation.formats.rows import FileRows, Table
 from annotation.formats.tables import read_table
@@ -155,7 +156,8 @@ def test_it_parses_quoted_commas_and_refuses_relations_that_are_not_exact() -> N
 def test_it_reads_seven_compounds_of_five_contexts() -> None:
     found = compounds("c19_seven_compounds.csv")
     assert set(Counter(row.unit_key for row in found.rows).values()) == {5}
-    assert (len(found.rows), found.errors, found.warnings) == (35, (), ())
+    assert (len(found.rows), found.errors) == (35, ())
+    assert places(found, "warnings") == [(17, "type")]  # a prepositional phrase that the file calls NP
 
 
 def test_it_keeps_numbers_as_they_are_written() -> None:
@@ -257,7 +259,7 @@ def test_it_reads_the_released_translations_with_their_verdicts(kind: str) -> No
     assert [row.line - 1 for row in found.differing] == expected["traps"][kind][
         "rows_whose_src_differs_from_cg_test"
     ]
-    assert sum(row.source_differs for row in found.rows) == len(found.differing) == len(found.warnings)
+    assert sum(bool(row.source_differs) for row in found.rows) == len(found.differing) == len(found.warnings)
     assert set(Counter(row.unit_key for row in found.rows).values()) == {5}
     assert len({row.unit_key for row in found.rows}) == 720
 

@@ -1,14 +1,17 @@
 """Texts as people read them."""
 
 import csv
+import sys
+import unicodedata
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.protocol.compound import locate
-from annotation.protocol.display import ROLES, chips, joined_translation, marked_source
+from annotation.protocol.display import HIDDEN, ROLES, chips, joined_translation, marked_source
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.text import ZERO_WIDTH
 from tests.shared import shared
 
 
@@ -107,3 +110,38 @@ def test_it_shows_a_source_whole_where_the_compound_was_not_found() -> None:
 def test_it_refuses_a_place_outside_the_source(span: tuple[int, int]) -> None:
     with pytest.raises(ProtocolError, match="locate it again"):
         marked_source("the dog", span)
+
+
+# What cannot be seen
+
+
+def test_whatever_takes_no_room_or_passes_for_another_blank_can_be_shown() -> None:
+    hidden = {code for first, last in HIDDEN for code in range(first, last + 1)}
+    # Format characters that do have a shape: signs over numbers, and of Egyptian writing.
+    drawn = {
+        0x06DD,
+        0x070F,
+        0x0890,
+        0x0891,
+        0x08E2,
+        0x110BD,
+        0x110CD,
+        *range(0x0600, 0x0606),
+        *range(0x13430, 0x13440),
+    }
+    unseen = {
+        code
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)) in ("Cc", "Cf", "Zs", "Zl", "Zp")
+    }
+    assert unseen - drawn - {ord(" "), ord("\n")} <= hidden
+    assert {ord(character) for character in ZERO_WIDTH} <= hidden
+    fillers = "\u115f\u1160\u3164\uffa0\u034f\u180b\ufe0e\ufe0f\u2800\U000e0001\U000e007f\U000e0100"
+    assert {ord(character) for character in fillers} <= hidden
+
+
+def test_nothing_that_can_be_seen_is_boxed() -> None:
+    seen = {unicodedata.category(chr(code)) for first, last in HIDDEN for code in range(first, last + 1)}
+    assert seen <= {"Cc", "Cf", "Cn", "Mn", "Lo", "So", "Zs", "Zl", "Zp"}
+    assert [(first, last) for first, last in HIDDEN if first > last] == []
+    assert list(HIDDEN) == sorted(HIDDEN)

@@ -38,12 +38,33 @@ def triples(n: int) -> tuple[Cast, list[Assignment]]:
     return cast, rows
 
 
-def sheet(*rows: Assignment, label: str = "1", key: uuid.UUID | None = None, revision: int = 0) -> Sheet:
+def sheet(
+    *rows: Assignment,
+    label: str = "1",
+    key: uuid.UUID | None = None,
+    revision: int = 0,
+    guideline: int | None = None,
+    **fields: Any,
+) -> Sheet:
     return Sheet(
         screen=rows[0].pk,
         client_key=key or uuid.uuid4(),
-        answers=tuple(Answer(assignment=row.pk, revision=revision, label=label, note="𠮷") for row in rows),
+        answers=tuple(
+            Answer(assignment=row.pk, revision=revision, label=label, note="𠮷", **fields) for row in rows
+        ),
+        guideline=guideline,
     )
+
+
+def five_rows(**unit: Any) -> tuple[Cast, list[Assignment]]:
+    """Ada's rows of one compound."""
+    cast = make_cast(protocol="compound", k=1)
+    part = with_part(cast)
+    items = make_compound(cast.campaign, 1, **unit)
+    rows = [
+        make_assignment(item, cast.ada, part=part, position=1, row=n, queue=1) for n, item in enumerate(items)
+    ]
+    return cast, rows
 
 
 def save(cast: Cast, given: Sheet, **more: Any) -> Any:
@@ -72,12 +93,7 @@ def test_it_gives_the_same_screens_as_the_page_reads() -> None:
 
 
 def test_it_saves_five_rows_or_none() -> None:
-    cast = make_cast(protocol="compound", k=1)
-    part = with_part(cast)
-    items = make_compound(cast.campaign, 1)
-    rows = [
-        make_assignment(item, cast.ada, part=part, position=1, row=n, queue=1) for n, item in enumerate(items)
-    ]
+    cast, rows = five_rows()
     save(cast, sheet(rows[4]))
     with pytest.raises(Stale) as stale:
         save(cast, sheet(*rows, label="0"))
@@ -145,6 +161,73 @@ def test_what_is_known_of_an_earlier_sheet_must_still_hold(change: str) -> None:
     assert Annotation.objects.count() == 1
 
 
+def test_an_answer_keeps_the_guideline_it_was_given_under() -> None:
+    """It may arrive much later; a version that is not this campaign's, or not in force yet, is not believed."""
+    cast, rows = triples(5)
+    first = cast.campaign.guidelines.get()
+    second, third = (Guideline.objects.create(campaign=cast.campaign, version=n) for n in (2, 3))
+    cast.campaign.rounds.update(guideline=second)
+    elsewhere = Guideline.objects.exclude(campaign=cast.campaign).get()
+
+    said = [None, first.pk, second.pk, third.pk, elsewhere.pk]
+    for row, guideline in zip(rows, said, strict=True):
+        save(cast, sheet(row, guideline=guideline))
+
+    stored = Annotation.objects.order_by("assignment").values_list("guideline", flat=True)
+    assert list(stored) == [second.pk, first.pk, second.pk, second.pk, second.pk]
+
+
+def test_an_atom_is_one_of_the_compounds() -> None:
+    cast, rows = five_rows(atoms=[["ADJ", "lazy", 0, 4], ["N", "dog", 5, 8]])
+    for row in (rows[0], rows[1]):  # the place not known yet, and known
+        with pytest.raises(ProtocolError, match="this compound has 2"):
+            save(cast, sheet(row, label="0", atoms=(0, 2)))
+        save(cast, sheet(row, label="0", atoms=(0, 1)))
+    with pytest.raises(ProtocolError, match="this compound has 2"):
+        save(cast, sheet(rows[0], rows[2], label="0", atoms=(10**30,)))
+    assert list(Annotation.objects.values_list("atoms", flat=True)) == [[0, 1], [0, 1]]
+
+
+def test_reasons_and_atoms_stand_beside_wrong_and_nothing_else() -> None:
+    cast, rows = five_rows(atoms=[["N", "dog", 0, 3]])
+    for why in ({"reasons": ("missing",)}, {"atoms": (0,)}):
+        for answer in ({"label": "1"}, {"label": "", "cannot_judge": "other"}):
+            with pytest.raises(ProtocolError, match="beside no other answer"):
+                save(cast, sheet(rows[0], **answer, **why))  # type: ignore[arg-type]
+    with pytest.raises(ProtocolError, match="beside the score of a triple"):
+        save(cast, sheet(rows[0], problem="other"))
+    assert not Annotation.objects.exists()
+    save(cast, sheet(rows[0], label="0", reasons=("漏译", "modifier attached wrongly"), atoms=(0,)))
+    assert Annotation.objects.get().reasons == ["missing", "modifier"]
+
+
+def test_a_triple_has_no_reasons() -> None:
+    cast, rows = triples(1)
+    for why in ({"reasons": ("missing",)}, {"atoms": (0,)}):
+        with pytest.raises(ProtocolError, match="beside no other answer"):
+            save(cast, sheet(rows[0], label="0", **why))
+
+
+@pytest.mark.parametrize(
+    ("label", "detail", "stored"),
+    [
+        ("never", "", "never"), ("从不", "", "never"), ("从不成立", "", "never"), ("很少", "", "rarely"),
+        ("含义不明", "", "ambiguous"), ("不成立", "", "invalid"), ("不成立（不合语法、关系不符）", "", "invalid"),
+        ("0", "从不", "never"), ("0", "Invalid", "invalid"), ("rarely", "never", "never"),
+    ],
+)  # fmt: skip
+def test_a_third_answer_is_named_by_its_detail_in_both_languages(
+    label: str, detail: str, stored: str
+) -> None:
+    cast, rows = triples(1)
+    Campaign.objects.filter(pk=cast.campaign.pk).update(zero_detail=True)
+
+    save(cast, sheet(rows[0], label=label, detail=detail))
+
+    found = Annotation.objects.get()
+    assert (found.label, found.detail) == ("0", stored)
+
+
 def test_what_was_handed_in_closed_or_withdrawn_is_refused() -> None:
     cast, rows = triples(1)
     row = rows[0]
@@ -172,12 +255,7 @@ def test_an_answer_to_a_row_that_was_taken_away_is_kept_and_not_counted() -> Non
 
 
 def test_the_other_rows_of_the_screen_are_saved() -> None:
-    cast = make_cast(protocol="compound", k=1)
-    part = with_part(cast)
-    items = make_compound(cast.campaign, 1)
-    rows = [
-        make_assignment(item, cast.ada, part=part, position=1, row=n, queue=1) for n, item in enumerate(items)
-    ]
+    cast, rows = five_rows()
     Assignment.objects.filter(pk=rows[2].pk).update(withdrawn_at="2026-01-01T00:00Z")
     given = sheet(*rows)
     first = save(cast, given)

@@ -40,10 +40,19 @@ from tests.material import (
 pytestmark = pytest.mark.django_db
 
 
+def known(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same compounds in words whose atoms are known, so that an answer may name them."""
+    words = {"the sleepy gardener 1": "the dog", "the sleepy gardener 2": "every doctor"}
+    for row in rows:
+        given = row["compound"]
+        row |= {"compound": words[given], "source": row["source"].replace(given, words[given])}
+    return rows
+
+
 def two_systems(campaign: Campaign, folder: Path) -> None:
     """Two systems, one of them in two runs; some of their translations are the same."""
-    load_rows(campaign, compounds(2, system="base"), folder)
-    second = compounds(2, system="large", run="1")
+    load_rows(campaign, known(compounds(2, system="base")), folder)
+    second = known(compounds(2, system="large", run="1"))
     for row in second[:4]:
         row["translation"] = f"{row['translation']} 别的"
     load_rows(campaign, second, folder)
@@ -235,9 +244,35 @@ def test_it_refuses_a_gap_between_revisions(campaign: Campaign) -> None:
     assert issue.message == (
         "Revision 3 cannot be added, since revision 2 is missing. Import a file that holds every revision."
     )
-    found = judge_rows(campaign, revisions((1, "1"), (3, "0"), key="t2"))
-    assert "Revision 3 cannot be added, since revision 2 is missing." in found.errors[0].message
     assert history_of() == [(1, "1")]
+
+
+def test_gaps_between_the_numbers_of_a_whole_story_do_not_matter(campaign: Campaign) -> None:
+    story = revisions((3, "1"), (4, "0"), (9, "0.5"))
+    assert judge_rows(campaign, story[:1]).added == 1
+    assert judge_rows(campaign, story[:2]).added == 1
+    assert judge_rows(campaign, story).added == 1
+    for again in (story, story[2:]):
+        found = judge_rows(campaign, again)
+        assert (found.added, found.unchanged, found.ok) == (0, 1, True)
+    assert history_of() == [(1, "1"), (2, "0"), (3, "0.5")]
+    assert Assignment.objects.get().revision == 3
+    assert verify(campaign) == []
+
+
+def test_another_answer_in_a_story_with_gaps_is_a_conflict(campaign: Campaign) -> None:
+    judge_rows(campaign, revisions((1, "1"), (5, "0")))
+    found = judge_rows(campaign, revisions((1, "1"), (5, "0.5")))
+    assert found.conflicts == [{"line": 3, "key": "t1", "field": "label", "old": "0", "new": "0.5"}]
+    part = judge_rows(campaign, revisions((7, "1")))
+    assert "since revision 3 is missing. Import a file that holds every revision." in part.errors[0].message
+    assert history_of() == [(1, "1"), (2, "0")]
+
+
+def test_a_single_row_is_the_first_revision_whatever_its_number(campaign: Campaign) -> None:
+    for _time in range(2):
+        judge_rows(campaign, revisions((5, "1")))
+        assert history_of() == [(1, "1")]
 
 
 def test_an_earlier_revision_with_another_label_is_a_conflict(campaign: Campaign) -> None:

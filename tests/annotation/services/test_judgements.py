@@ -30,7 +30,7 @@ from tests.material import (
     triples,
     write_csv,
 )
-from tests.shared import shared
+from tests.shared import case, shared
 
 pytestmark = pytest.mark.django_db
 
@@ -246,6 +246,30 @@ def test_it_keeps_every_revision_and_counts_the_latest(tmp_path: Path) -> None:
     assert verify(campaign) == []
 
 
+def times_of_c28() -> list[dict[str, object]]:
+    """The same with the moments of saving for numbers, which leave gaps."""
+    rows = case("c28_agr_revisions.csv")
+    return [{("revision" if name == "t" else name): row[name] for name in row} for row in rows]
+
+
+def test_it_takes_rising_numbers_with_gaps_for_the_order_of_revisions(tmp_path: Path) -> None:
+    campaign = new_campaign("compound", k=2)
+    rows = [{**row, "item_id": f"t{i}"} for i, row in enumerate(compounds(2, contexts=3), start=1)]
+    load_rows(campaign, rows, tmp_path)
+    found = judge_rows(campaign, times_of_c28()[::-1])
+    assert (found.added, found.ok, Annotation.objects.count()) == (12, True, 15)
+    again = judge_rows(campaign, times_of_c28())
+    assert (again.added, again.unchanged, Annotation.objects.count()) == (0, 12, 15)
+    saved = Annotation.objects.filter(assignment__expert__username="a").order_by("revision")
+    for item, labels in {"t1": [(1, "0"), (2, "1")], "t5": [(1, "1"), (2, "0")], "t6": [(1, "1")]}.items():
+        assert list(saved.filter(assignment__item__key=item).values_list("revision", "label")) == labels
+    # expected_values.json, c28
+    figures = run("report", campaign.slug, "--kind", "agreement", "--json").document["coefficients"]
+    assert figures["raw"]["value"] == pytest.approx(0.833333, abs=1e-4)
+    assert figures["cohen"]["value"] == pytest.approx(0.666667, abs=1e-4)
+    assert verify(campaign) == []
+
+
 def test_it_asks_for_numbers_where_one_person_judges_an_item_twice(campaign: Campaign) -> None:
     found = judge_rows(campaign, judged(("t1", "ann", "1"), ("t1", "Ann", "0")))
     assert [issue.line for issue in found.file.errors] == [3]
@@ -367,8 +391,13 @@ def test_it_knows_one_person_by_every_spelling(campaign: Campaign) -> None:
     assert mei.is_active
 
 
-def test_it_refuses_judgements_of_a_manager(campaign: Campaign) -> None:
-    Membership.objects.create(campaign=campaign, user=make_user("mei"), role="manager", pseudonym="M1")
+@pytest.mark.parametrize("role", ["manager", "viewer"])
+@pytest.mark.parametrize("is_active", [True, False], ids=["open", "closed"])
+def test_it_refuses_judgements_of_who_is_no_expert_of_the_campaign(
+    campaign: Campaign, role: str, is_active: bool
+) -> None:
+    mei = make_user("mei", is_active=is_active)
+    Membership.objects.create(campaign=campaign, user=mei, role=role, pseudonym="M1")
     with pytest.raises(Refused, match="one person has one role"):
         judge_rows(campaign, judged(("t1", "mei", "1")))
     assert not Assignment.objects.exists()
@@ -391,8 +420,8 @@ def test_it_keeps_everything_of_somebody_who_left(tmp_path: Path) -> None:
     campaign = new_campaign("compound", k=2)
     rows = [{**row, "item_id": f"r{i}"} for i, row in enumerate(compounds(2, contexts=3), start=1)]
     load_rows(campaign, rows, tmp_path)
-    case = shared("cases/c17_removed_annotator_labels.csv")
-    assert run("import_annotations", campaign.slug, case).code == 0
+    path = shared("cases/c17_removed_annotator_labels.csv")
+    assert run("import_annotations", campaign.slug, path).code == 0
 
     def seen() -> list[Any]:
         agreement = run("report", campaign.slug, "--kind", "agreement", "--json").document

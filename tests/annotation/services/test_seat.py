@@ -225,9 +225,16 @@ class TestHandingIn:
         with pytest.raises(NotYours):
             review_part(cast.campaign, expert_id=cast.vera.pk, index=0)
 
-    def test_it_shows_nothing_of_a_closed_round(self) -> None:
+    def test_it_shows_a_closed_round_and_takes_nothing_for_it(self) -> None:
         cast = make_work("triple", units=1)
+        row = Assignment.objects.filter(expert=cast.ada).get()
+        save(cast, row, label="rarely")
         Round.objects.update(state=Round.State.CLOSED)
 
+        review = review_part(cast.campaign, expert_id=cast.ada.pk, index=0)
+
+        assert (review.closed, review.done, review.handed_in_at) == (True, 1, None)
+        with pytest.raises(Refused, match="This round is closed"):
+            hand_in(cast.campaign, expert_id=cast.ada.pk, index=0)
         with pytest.raises(NotYours):
-            review_part(cast.campaign, expert_id=cast.ada.pk, index=0)
+            postpone(cast.campaign, expert_id=cast.ada.pk, screen_id=row.pk, assignments=[row.pk])

@@ -101,6 +101,16 @@ def test_it_offers_the_day_in_the_form_browsers_take_in_chinese_too(cast: Cast) 
     assert "我的工时" in body
 
 
+def test_it_takes_a_reason_of_five_hundred_rare_characters(cast: Cast) -> None:
+    client = signed_in(cast.ada)
+    body = client.get(ADDRESS).content.decode()
+    assert 'data-limit="500"' in body
+    assert "maxlength" not in body
+
+    assert client.post(ADDRESS, filled_in(reason="𠮷" * 501)).status_code == 400
+    assert client.post(ADDRESS, filled_in(reason="𠮷" * 500)).status_code == 302
+
+
 def test_it_is_linked_from_the_work_page(cast: Cast) -> None:
     from tests.annotation.views.test_seat import make_work
 

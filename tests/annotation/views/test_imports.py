@@ -1,6 +1,8 @@
 """Bringing files in through the pages: look first, then store, all or nothing."""
 
+import csv
 import hashlib
+import io
 import json
 import os
 import re
@@ -17,7 +19,17 @@ from django.test import Client
 from annotation import forms
 from annotation.formats.tables import read_table
 from annotation.formats.triples import read_triples
-from annotation.models import Assignment, AuditEntry, Campaign, ImportBatch, Item, Job, Membership, User
+from annotation.models import (
+    Assignment,
+    AuditEntry,
+    Campaign,
+    Context,
+    ImportBatch,
+    Item,
+    Job,
+    Membership,
+    User,
+)
 from annotation.services import uploads
 from annotation.services.imports import LEASE, preview
 from annotation.services.jobs import due
@@ -165,6 +177,58 @@ def test_it_shows_the_first_five_hundred_bad_rows_and_counts_them_all(mei: User)
     assert page.count("relation ") >= 500
 
 
+def found_in(client: Client, preview: HttpResponseBase) -> list[dict[str, str]]:
+    """The table of everything that was found, by way of the page's own link."""
+    link = re.search(r'href="([^"]+/findings\.csv)"', body_of(preview))
+    assert link
+    response: Any = client.get(link[1])
+    assert response.headers["Content-Disposition"].startswith("attachment; filename=")
+    text = b"".join(response.streaming_content).decode("utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_it_gives_every_bad_row_as_a_table(mei: User) -> None:
+    campaign_of(mei)
+    client = client_of(mei)
+    bad = "".join(f"PersonX eat {i},xWish,sleep\r\n" for i in range(601))
+
+    preview = send(client, "head,relation,tail\r\n" + bad + "PersonX nap,xWant,sleep\r\n" * 2)
+
+    rows = found_in(client, preview)
+    errors = [row for row in rows if row["kind"] == "error"]
+    assert [int(row["line"]) for row in errors] == list(range(2, 603))
+    assert errors[-1]["column"] == "relation"
+    assert "“xWish” is no relation" in errors[-1]["message"]
+    assert [(row["kind"], row["line"]) for row in rows[601:]] == [("warning", "604")]
+    assert not Item.objects.exists()
+    chinese = found_in(client_of(mei, language="zh-hans"), preview)
+    assert "“xWish”" in chinese[0]["message"]
+    assert chinese[0]["message"] != errors[0]["message"]
+
+
+def test_it_gives_every_text_that_differs_as_a_table(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    client = client_of(mei)
+
+    preview = send(client, changed(tmp_path, campaign))
+
+    (row,) = found_in(client, preview)
+    assert (row["kind"], row["line"], row["column"], row["key"]) == ("conflict", "3", "tail", "t2")
+    assert (row["stored"], row["in_the_file"]) == ("PersonX seals it 2", "PersonX  <u>tears</u> it")
+
+
+def test_it_offers_no_table_where_nothing_was_found(mei: User) -> None:
+    campaign_of(mei)
+    client = client_of(mei)
+
+    preview = send(client, as_csv(triples(1)))
+
+    assert "findings.csv" not in body_of(preview)
+    link = preview.request["PATH_INFO"] + "findings.csv"  # type: ignore[attr-defined]
+    confirm(client, preview)
+    assert client.get(link).status_code == 409  # stored, and the file is gone
+
+
 @pytest.mark.parametrize(
     ("data", "name", "said"),
     [
@@ -309,6 +373,38 @@ def test_it_stores_a_confirmation_that_was_sent_twice_once(mei: User) -> None:
     assert ImportBatch.objects.count() == 1
 
 
+# What was empty and is given now
+
+
+def test_it_fills_in_references_that_come_later(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, "compound")
+    rows = compounds(1)
+    load_rows(campaign, [{name: row[name] for name in row if name != "reference"} for row in rows], tmp_path)
+    client = client_of(mei)
+
+    preview = send(client, as_csv(rows))
+
+    page = text_of(preview)
+    assert "5 rows · 0 new · 0 there already · 5 to be filled in" in page
+    assert "To be filled in reference 5" in page
+    assert "Fill in 5 rows" in page
+    done = text_of(confirm(client, preview))
+    assert "0 added · 0 there already · 5 filled in" in done
+    assert not Context.objects.filter(reference="").exists()
+    assert "Everything in this file is there already" in text_of(send(client, as_csv(rows)))
+
+
+def test_it_asks_again_where_something_else_would_be_filled_in(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(2), tmp_path)
+    client = client_of(mei)
+    preview = send(client, as_csv(triples(2, split="dev", label="1")))
+    load_rows(campaign, triples(2, split="dev"), tmp_path)
+
+    assert confirm(client, preview).status_code == 409
+    assert not Item.objects.exclude(imported_label="").exists()
+
+
 # By the worker
 
 
@@ -333,7 +429,7 @@ def test_it_leaves_a_long_file_to_the_worker_and_shows_how_far_it_is(mei: User) 
     job.refresh_from_db()
     assert (job.state, job.result) == (
         "done",
-        {"file": "items.csv", "rows": 3, "added": 3, "unchanged": 0, "replaced": 0},
+        {"file": "items.csv", "rows": 3, "added": 3, "unchanged": 0, "replaced": 0, "filled": 0},
     )
     token = job.arguments["upload"]
     assert "3 rows · 3 added" in text_of(client.get(f"{IMPORT}{token}/"))

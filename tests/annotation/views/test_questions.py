@@ -48,6 +48,22 @@ def test_it_keeps_the_form_where_nothing_was_written() -> None:
     assert not Question.objects.exists()
 
 
+def test_it_counts_in_code_points_and_a_line_break_once() -> None:
+    """A browser's maxlength would cut five hundred rare characters, and it sends two for a line break."""
+    cast = make_work("triple", units=1)
+    client = client_of(cast.ada)
+    form = client.get(MINE, {"position": 1})
+    assert 'data-limit="1000"' in body_of(form)
+    assert "maxlength" not in body_of(form)
+
+    for text, status in (("𠮷\r\n" * 499 + "𠮷𠮷𠮷", 400), ("𠮷\r\n" * 499 + "𠮷𠮷", 302)):
+        sent = {"text": text, "client_key": hidden(form, "client_key")}
+        assert client.post(f"{MINE}?position=1", sent).status_code == status
+
+    assert len(Question.objects.get().text) == 1000
+    assert "maxlength" not in body_of(client_of(cast.mei).get(ALL))
+
+
 @pytest.mark.parametrize("position", ["9", "x", "9999999999"])
 def test_it_finds_no_screen_that_is_not_ones_own(position: str) -> None:
     cast = make_work("triple", units=1)

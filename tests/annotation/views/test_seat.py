@@ -8,8 +8,11 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.models import Annotation, Assignment, Design, HandIn, Part, User
+from annotation.models import Annotation, Assignment, Design, HandIn, Part, Round, User
+from annotation.protocol.compound import COMPOUND, WRONG_REASONS
+from annotation.protocol.display import HIDDEN
 from annotation.services import sentences
+from annotation.services.campaigns import GUIDELINES
 from annotation.services.seat import postpone
 from tests.factories import Cast, answer, make_assignment, make_batch, make_cast, make_compound, make_triple
 from tests.pages import text_of
@@ -309,6 +312,37 @@ class TestWithoutAScript:
         assert response.status_code == 409
         assert "open the page again" in response.content.decode()
 
+    def test_it_stores_the_guideline_and_the_language_of_the_page(self) -> None:
+        cast = make_work("triple", units=1)
+        row = rows_of(cast.ada)[0]
+        client = client_of(cast.ada)
+        page = client.get(
+            at("judge/"), {"position": 1}, headers={"Accept-Language": "zh-hans"}
+        ).content.decode()
+        form = filled_in(client, 1, **{f"label_{row.pk}": "often"})
+        shown = cast.campaign.guidelines.get()
+        cast.campaign.rounds.update(guideline=cast.campaign.guidelines.create(version=2))
+
+        client.post(
+            at("judge/"), form | {name: hidden(page, name) for name in ("guideline", "page_language")}
+        )
+
+        stored = Annotation.objects.get()
+        assert (stored.guideline, stored.conditions["language"]) == (shown, "zh-hans")
+
+    @pytest.mark.parametrize("field", ["revision", "atoms", "guideline"])
+    def test_it_takes_no_number_that_is_none(self, field: str) -> None:
+        """A form that was tampered with: no number of forty digits reaches the database."""
+        cast = make_work("compound", units=1)
+        row = rows_of(cast.ada)[0]
+        client = client_of(cast.ada)
+        form = filled_in(client, 1, **{f"label_{row.pk}": "wrong"})
+        name = field if field == "guideline" else f"{field}-{row.pk}"
+
+        response = client.post(at("judge/"), form | {name: "9" * 40})
+
+        assert response.status_code in (302, 409)
+
 
 class TestText:
     def test_it_shows_texts_literally(self) -> None:
@@ -456,6 +490,87 @@ class TestHandingIn:
         assert '<p class="correction-mark" id="closed" hidden>' in open_page
         assert '<p class="correction-mark" id="closed">' in closed_page
         assert '<p class="correction-mark" id="correction" hidden>' in closed_page
+
+
+class TestClosedRound:
+    """What was judged can be looked at; nothing more is judged or handed in."""
+
+    @pytest.fixture
+    def ada(self) -> Client:
+        cast = make_work("compound", units=2)
+        for row in rows_of(cast.ada)[:5]:
+            answer(row)
+        cast.campaign.rounds.update(state="closed")
+        return client_of(cast.ada)
+
+    def test_it_says_so_and_how_far_one_came(self, ada: Client) -> None:
+        work = text_of(ada.get(at("work/")))
+        assert "This round is closed: nothing is judged in it any more. Thank you." in work
+        assert "Part 1 1 / 2 · closed Look at it" in work
+        assert "There is no work for you yet" not in work
+        assert "Practise first" not in work
+        judging = text_of(ada.get(at("judge/")))
+        assert "This round is closed: nothing is judged in it any more. Thank you." in judging
+        assert not re.search("(Go on|Start) judging", work + judging)
+
+    def test_it_shows_the_part_without_the_form(self, ada: Client) -> None:
+        page = ada.get(at("parts/0/hand-in/"))
+        assert "the part need not be handed in, and your answers stand as they are." in text_of(page)
+        assert 'id="hand-in"' not in page.content.decode()
+        refused = text_of(ada.post(at("parts/0/hand-in/"), follow=True))
+        assert "This round is closed; ask the project manager to open it again." in refused
+        assert not HandIn.objects.exists()
+
+    def test_it_thanks_who_had_handed_in(self, ada: Client) -> None:
+        HandIn.objects.create(part=Part.objects.get(), expert=User.objects.get(username="ada"))
+        assert "Part 1 is handed in" in text_of(ada.get(at("parts/0/hand-in/")))
+
+    def test_it_shows_what_one_answered_and_saves_nothing(self, ada: Client) -> None:
+        assert at("judge/?position=1") in ada.get(at("history/")).content.decode()
+        page = ada.get(at("judge/"), {"position": 1})
+        assert "Round closed · to look at; nothing is judged in it any more" in text_of(page)
+        assert page_data(page.content)["progress"]["parts"][0]["closed"] is True
+        row = rows_of(User.objects.get(username="ada"))[0]
+        refused = ada.post(at("judge/"), filled_in(ada, 1, **{f"label_{row.pk}": "wrong"}))
+        assert refused.status_code == 409
+        assert "This round is closed" in text_of(refused)
+        assert not Annotation.objects.exists()
+
+    def test_a_later_round_without_parts_hides_nothing(self, ada: Client) -> None:
+        """Repeated judgements, for instance, that came in a file."""
+        main = Round.objects.exclude(guideline__campaign__slug="other").get()
+        Round.objects.create(campaign=main.campaign, kind=Round.Kind.REPEAT, k=1, guideline=main.guideline)
+        assert "Part 1 1 / 2 · closed" in text_of(ada.get(at("work/")))
+
+
+def test_the_script_finds_the_gap_in_an_address_whatever_the_campaign_goes_by() -> None:
+    cast = make_work("triple", units=1)
+    for slug in ("0", "0-0"):
+        cast.campaign.slug = slug
+        cast.campaign.save()
+        urls = page_data(client_of(cast.ada).get(at("judge/", slug)).content)["urls"]
+        assert urls["answers"] == f"/api/v1/campaigns/{slug}/units/{{number}}/answers/"
+        assert urls["handIn"] == f"/campaigns/{slug}/parts/{{number}}/hand-in/"
+        assert {url for name, url in urls.items() if url.count("{number}") != 1} == {
+            urls[name] for name in ("judge", "work", "history", "signIn", "next", "recent", "time")
+        }
+
+
+def test_the_script_knows_the_same_hidden_characters() -> None:
+    cast = make_work("triple", units=1)
+
+    data = page_data(client_of(cast.ada).get(at("judge/")).content)
+
+    assert data["hidden"] == [list(pair) for pair in HIDDEN]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_bundled_guidelines_name_causes_and_reasons_as_the_seat_does(language: str) -> None:
+    text = (GUIDELINES / f"compound.{language}.md").read_text(encoding="utf-8")
+    for choice in (*COMPOUND.cannot_judge_causes, *WRONG_REASONS):
+        assert getattr(choice.words, language) in text, choice
+    for cause in COMPOUND.cannot_judge_causes:
+        assert f"| {getattr(cause.words, language)} |" in text, cause
 
 
 def test_it_numbers_parts_from_one_for_people_and_from_zero_in_addresses() -> None:

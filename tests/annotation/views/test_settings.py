@@ -3,17 +3,20 @@
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.models import AuditEntry, Campaign
 from annotation.services.campaign_settings import change_settings
 from annotation.services.errors import Refused
 from tests.annotation.views.test_seat import make_work, rows_of
 from tests.factories import Cast, answer, make_cast, signed_in
+from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
 ADDRESS = "/campaigns/main/settings/"
-COMPOUND = {"title": "Main", "reference": "on_demand", "reasons": "optional"}
+COMPOUND = {"title": "Main", "reference": "on_demand", "highlight": "source", "reasons": "optional"}
+LEXICON = "lazy\t懒/懒惰\ndog\t狗\nthe\t/\n"
 TRIPLE = {"title": "Main", "zero_detail": "off", "order": "shuffled"}
 
 
@@ -27,7 +30,7 @@ def stored(cast: Cast, *names: str) -> list[Any]:
 
 
 def test_it_offers_the_settings_of_the_campaign_s_protocol() -> None:
-    assert fields(make_cast(protocol="compound", k=1)) == set(COMPOUND)
+    assert fields(make_cast(protocol="compound", k=1)) == set(COMPOUND) | {"lexicon"}
 
 
 def test_it_offers_other_settings_for_triples() -> None:
@@ -105,6 +108,7 @@ def test_it_fixes_the_order_once_parts_are_given_out() -> None:
     [
         ("triple", {**TRIPLE, "zero_detail": "on"}, ("zero_detail", False)),
         ("compound", {**COMPOUND, "reference": "shown"}, ("reference", "on_demand")),
+        ("compound", {**COMPOUND, "highlight": "translation"}, ("highlighted_forms", {})),
     ],
 )
 def test_it_fixes_the_conditions_of_judging_once_it_began(
@@ -148,3 +152,42 @@ def test_it_shows_what_was_fixed_from_the_beginning() -> None:
 
     assert "Fixed since the campaign was opened" in body
     assert '<dd translate="no">main</dd>' in body
+
+
+def lexicon(text: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile("lexicon", text.encode())
+
+
+def test_it_highlights_the_forms_of_a_lexicon_until_it_is_told_otherwise() -> None:
+    cast = make_cast(protocol="compound", k=1)
+    client = signed_in(cast.mei)
+    assert stored(cast, "highlighted_forms") == [{}]
+    forms = {"lazy": ["懒", "懒惰"], "dog": ["狗"], "the": []}
+
+    client.post(ADDRESS, {**COMPOUND, "highlight": "translation", "lexicon": lexicon(LEXICON)})
+    assert stored(cast, "highlighted_forms") == [forms]
+    assert AuditEntry.objects.get().detail == {"highlighted_forms": [{"atoms": 0}, {"atoms": 3}]}
+    client.post(ADDRESS, {**COMPOUND, "highlight": "translation", "title": "New title"})  # the file is kept
+    assert stored(cast, "highlighted_forms", "title") == [forms, "New title"]
+    client.post(ADDRESS, COMPOUND)
+    assert stored(cast, "highlighted_forms") == [{}]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "Bring the lexicon"),
+        ("dog 狗", "line 1: Each line needs an atom, one tab"),
+        ("the\t/", "holds no form"),
+        ("dog\t狗\n" * 30_000, "at most 200000 bytes"),
+    ],
+)
+def test_it_highlights_nothing_without_a_lexicon(text: str | None, said: str) -> None:
+    cast = make_cast(protocol="compound", k=1)
+    file = {} if text is None else {"lexicon": lexicon(text)}
+
+    response = signed_in(cast.mei).post(ADDRESS, {**COMPOUND, "highlight": "translation", **file})
+
+    assert response.status_code == 400
+    assert said in text_of(response)
+    assert stored(cast, "highlighted_forms") == [{}]

@@ -25,7 +25,7 @@ def campaign(tmp_path: Path) -> Campaign:
 def test_it_prints_markdown_for_people(campaign: Campaign) -> None:
     ran = run("report", campaign.slug, "--kind", "error-rates")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("**Error rates**")
+    assert ran.out.startswith("**Error rates, by context**")
     assert "Signature: `" in ran.out
 
 
@@ -45,7 +45,7 @@ def test_it_writes_to_a_file_and_says_so(campaign: Campaign, tmp_path: Path) -> 
     assert json.loads(target.read_text())["instance"]["n"] == 10
     ran = run("report", campaign.slug, "--kind", "error-rates", "-o", tmp_path / "rates.md")
     assert ran.out.strip() == f"Written to {tmp_path / 'rates.md'}."
-    assert (tmp_path / "rates.md").read_text().startswith("**Error rates**")
+    assert (tmp_path / "rates.md").read_text().startswith("**Error rates, by context**")
     ran = run("report", campaign.slug, "--kind", "error-rates", "-o", tmp_path / "none" / "x.md")
     assert ran.code == 1
     assert "cannot be written" in ran.err

@@ -1,6 +1,7 @@
 """The score command: the released figures, the small cases, and every way in which rows can fail to fit."""
 
 import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -124,7 +125,8 @@ def test_it_leaves_auc_undefined_where_one_class_is_missing(tmp_path: Path) -> N
         assert found["auc"] == (None if auc is None else pytest.approx(100 * auc, abs=1e-2))
         assert (found["reason"] is None) == (auc is not None)
     mean = document["mean_over_relations"]["auc"]
-    assert mean == {"value": pytest.approx(100 * wanted["macro_defined"]), "groups": "2 of 3"}
+    assert (mean["value"], mean["groups"]) == (pytest.approx(100 * wanted["macro_defined"]), "2 of 3")
+    assert mean["ci95"][0] < mean["value"] < mean["ci95"][1]
     assert document["unknown_columns"] == ["gold"]
 
 
@@ -161,10 +163,14 @@ def test_it_stores_a_submission_with_its_figures(tmp_path: Path) -> None:
     assert submission.evaluation.result["rows"] == document["rows"]
     assert submission.evaluation.signature == document["signature"]
     assert "|split:test" in document["signature"]
-    assert rows_of(document)["all"] == {
+    found = rows_of(document)["all"]
+    assert {name: value for name, value in found.items() if "ci95" not in name} == {
         "group": "all", "n": 6, "plausible": 3, "auc": 100.0, "f1": 80.0, "precision": 100.0,
         "recall": pytest.approx(200 / 3), "reason": None,
     }  # fmt: skip
+    for measure in ("auc", "f1", "precision", "recall"):
+        low, high = found[f"{measure}_ci95"]
+        assert 0 <= low < found[measure] <= high <= 100
 
 
 def test_it_keeps_the_same_file_once(tmp_path: Path) -> None:
@@ -325,8 +331,29 @@ def test_it_prints_a_table_for_people(tmp_path: Path) -> None:
     ran = run("score", "main", predictions(tmp_path, by_id(1, 0, 1, 0, 1, 0)), "--system", "s")
 
     assert ran.code == 0
-    assert "| all | 6 | 100.00 | 100.00 |" in ran.out
+    assert "| all | 6 | 100.00 | 50.10 – 100.00 | 100.00 |" in ran.out
     assert "Signature: `score|" in ran.out
+
+
+def test_it_writes_the_figures_as_a_table(tmp_path: Path) -> None:
+    small(tmp_path)
+    sent = predictions(tmp_path, by_id(1, 0, 1, 0, 1, 0))
+    call = ("score", "main", sent, "--system", "[s]_1")
+
+    latex = run(*call, "--format", "latex")
+    rows = list(csv.DictReader(io.StringIO(run(*call, "--format", "csv").out)))
+    kept = {form: tmp_path / f"table.{form}" for form in ("md", "json")}
+    written = [run(*call, "--format", form, "-o", target) for form, target in kept.items()]
+
+    assert latex.code == 0
+    assert r"\caption{AUC and F1 of the plausible class: [s]\_1, test}" in latex.out
+    assert r"precision & 95 \% interval & recall" in latex.out
+    assert [row["group"] for row in rows[:2]] == ["all", "Adv"]
+    assert (rows[0]["system"], rows[0]["split"], rows[0]["precision"]) == ("[s]_1", "test", "100.0")
+    assert float(rows[0]["auc_ci95_low"]) < 100 == float(rows[0]["auc_ci95_high"])
+    assert [one.code for one in written] == [0, 0]
+    assert "| all | 6 | 100.00 |" in kept["md"].read_text(encoding="utf-8")
+    assert json.loads(kept["json"].read_text(encoding="utf-8"))["runs"]["n"] == 1
 
 
 # Runs

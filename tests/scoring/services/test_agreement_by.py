@@ -100,3 +100,18 @@ def test_the_page_tells_the_prevalence_and_the_repeats(campaign: Campaign) -> No
     assert "so lopsided that" in page
     assert "Self-consistency" in page
     assert "Specific agreement" in page
+
+
+def test_a_campaign_of_one_month_is_told_apart_by_thirds_of_its_time(campaign: Campaign) -> None:
+    assert "third" not in report(campaign, "agreement", Options())["by"]
+    for row in Assignment.objects.select_related("item"):
+        day = 1 + row.item.position + (5 if row.item.position == 3 and row.slot == 2 else 0)
+        Assignment.objects.filter(pk=row.pk).update(answered_at=datetime(2026, 3, day, 9, tzinfo=UTC))
+    Round.objects.update(created_at=datetime(2026, 3, 1, tzinfo=UTC))
+
+    by = report(campaign, "agreement", Options())["by"]
+
+    assert "month" not in by
+    assert {name: found["n_items"] for name, found in by["third"].items()} == {
+        "early": 2, "middle": 4, "late": 3, "mixed": 1,
+    }  # fmt: skip

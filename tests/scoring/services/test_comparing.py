@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation.models import Campaign
 from annotation.services.parts import assign_parts
 from scoring.reports import as_latex, as_markdown
+from scoring.services.comparing import CHOSEN_TWICE
 from scoring.services.measure import Options, report
 from tests.material import answer_everything, compounds, load_rows, new_campaign, run, run_json
 
@@ -69,9 +70,47 @@ def test_one_system_is_said_to_be_alone(tmp_path: Path) -> None:
     campaign = judged(tmp_path, ("base", ""))
     ran = run("report", campaign.slug, "--kind", "comparison")
     assert ran.code == 0
-    assert "There is one system in this campaign, so there is nothing to compare it with." in ran.out
+    assert "There is one system here, so there is nothing to compare it with." in ran.out
     document = report(campaign, "comparison", Options())
-    assert (document["differences"], document["differing"]) == ([], None)
+    assert (document["differences"], document["pair"], document["differing"]) == ([], None, None)
+
+
+def test_two_runs_of_one_system_are_compared(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("base", "1"), ("base", "2"))
+    document = report(campaign, "comparison", Options(texts=False))
+
+    assert document["differences"] == []
+    assert "its 2 runs can be, two at a time" in document["one_system"]
+    pair = document["pair"]
+    assert (pair["a"], pair["b"]) == ("base / 1", "base / 2")
+    found = {one["measure"]: one for one in pair["differences"]}
+    assert (found["instance"]["difference"], found["aggregate"]["difference"]) == (20, 100)
+    assert found["instance"]["ci95"] is not None
+    assert found["instance"]["p"] < 0.02
+    assert found["instance"]["p_holm"] == 2 * found["instance"]["p"]
+    shown = as_markdown("comparison", document)
+    assert "**base / 1 against base / 2**" in shown
+    assert "| aggregate | base / 1 | base / 2 | 8 | 100.00 | 0.00 | 100.00 |" in shown
+
+
+def test_the_runs_of_a_pair_are_those_asked_for(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("base", "1"), ("base", "2"), ("big", "1"))
+    asked = Options(texts=False, a="big / 1", b="base / 1")
+    [instance, _aggregate] = report(campaign, "comparison", asked)["pair"]["differences"]
+    assert (instance["a"], instance["b"], instance["difference"]) == ("big / 1", "base / 1", -20)
+    other = report(campaign, "comparison", Options(texts=False, b="base / 1"))["pair"]
+    assert (other["a"], other["b"]) == ("big / 1", "base / 1")
+    twice = report(campaign, "comparison", Options(texts=False, a="big / 1", b="big / 1"))["pair"]
+    assert twice == {"a": "big / 1", "b": "big / 1", "differences": [], "reason": CHOSEN_TWICE}
+
+
+def test_some_systems_are_compared_where_they_are_named(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("base", ""), ("big", ""), ("third", ""))
+    document = report(campaign, "comparison", Options(texts=False, among=("base", "third")))
+    assert (document["runs"], document["of"]) == (["base", "third"], ["base", "big", "third"])
+    assert document["heat_map"]["systems"] == ["base", "third"]
+    ran = run("report", campaign.slug, "--kind", "comparison", "--among", "fourth")
+    assert (ran.code, "There is no system “fourth”; there are: base, big, third." in ran.err) == (1, True)
 
 
 def test_it_compares_bleu_and_chrf_on_what_both_translated(tmp_path: Path) -> None:
@@ -108,7 +147,7 @@ def test_it_is_written_as_tables(tmp_path: Path) -> None:
     ran = run("report", campaign.slug, "--kind", "comparison", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(ran.out)))
     tables = {row["table"] for row in rows}
-    assert tables == {"system", "difference", "compound", "instance"}
+    assert tables == {"system", "difference", "pair", "compound", "instance"}
     assert sum(row["table"] == "instance" for row in rows) == N
 
 

@@ -1,6 +1,5 @@
 """Agreement reports: the known small cases from file to figure, and what counts."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -25,18 +24,9 @@ from tests.material import (
     triples,
     write_csv,
 )
-from tests.shared import shared
+from tests.shared import case, expected
 
 pytestmark = pytest.mark.django_db
-
-
-def case(name: str) -> list[dict[str, str]]:
-    with shared(f"cases/{name}").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t" if name.endswith(".tsv") else ","))
-
-
-def expected(name: str) -> Any:
-    return json.loads(shared("cases/expected_values.json").read_text())[name]
 
 
 def judged_case(name: str, folder: Path, *, protocol: str, k: int = 2) -> Campaign:

@@ -35,6 +35,7 @@ from tests.material import (
     run_json,
     save,
     sheet,
+    triple_campaign,
     triples,
 )
 
@@ -45,9 +46,7 @@ EXPERTS = ["ada lovelace", "bo"]
 
 def judged(folder: Path, *, n: int = 20) -> Campaign:
     """Two experts; every second triple is plausible, and nobody can say which class has a split."""
-    campaign = new_campaign()
-    load_rows(campaign, triples(n, **{"class": "adv"}), folder)
-    assign_parts(campaign, experts=EXPERTS, design="cyclic", seed=1)
+    campaign = triple_campaign(folder, n, experts=EXPERTS, **{"class": "adv"})
     answer_everything(campaign, lambda row: "1" if row.item.position % 2 else "0")
     finalize(campaign)
     return campaign
@@ -235,13 +234,15 @@ def test_it_writes_a_paragraph_for_a_paper(tmp_path: Path) -> None:
     text = files_of(frozen(judged(tmp_path)))["METHODS.md"].decode()
 
     for sentence in (
-        "2 experts gave 40 judgements of 20 items, 2 per item, on the scale 0, 0.5, 1, in 2 parts by the design cyclic "
-        "with seed 1; 0 of them say",
-        "Judgements by version of the guidelines: 1: 40.",
+        "Experts judge on their own, k = 2 of them each item, on the scale 0, 0.5, 1; experts 2, judgements 40,",
+        "Items were dealt by the design cyclic with seed 1 (hash ",
+        "by version of the guidelines: 1: 40.",
         "Krippendorff's alpha (nominal) 1.0000",
+        "Gwet's AC2 with quadratic weights 1.0000",
         "(n = 20)",
-        "Signature: `agreement:",
-        "is not recorded",
+        "Signature of the agreement: agreement:",
+        "No interim figures of the answers were computed here while blind answers were open.",
+        "The split was made by the rule default with seed 0",
     ):
         assert sentence in text, text
 
@@ -254,7 +255,7 @@ def test_it_supposes_nothing_of_judgements_made_elsewhere(tmp_path: Path) -> Non
 
     files = files_of(frozen(campaign, "v2"))
 
-    assert "the judgements behind their labels are not part of this release" in without
+    assert "The judgements behind the labels are not part of this release." in without
     for path in ("METHODS.md", "DATASHEET.md"):
         assert "given elsewhere is not recorded" in files[path].decode()
         assert "Settings of the judging page" not in files[path].decode()

@@ -13,8 +13,17 @@ from annotation.services.jobs import request as request_job
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from scoring.models import Board, Evaluation, Prediction, Submission
+from scoring.records import records
+from scoring.reports import as_markdown
 from scoring.services import submissions
-from scoring.services.boards import document_for, leaderboard, over_runs, set_board, shown_document
+from scoring.services.boards import (
+    board_document,
+    document_for,
+    leaderboard,
+    over_runs,
+    set_board,
+    shown_document,
+)
 from scoring.services.scores import Wish
 from scoring.services.submissions import Submitted, submit
 from scoring.services.targets import SubmissionError
@@ -298,3 +307,54 @@ def test_it_puts_the_best_first_and_accounts_apart(tmp_path: Path) -> None:
     assert [line.system for line in leaderboard(campaign, split="dev", viewer=otto, manages=True)] == [
         "only dev"
     ]
+
+
+def names_in(found: Any) -> set[str]:
+    """Every name in a document."""
+    if isinstance(found, dict):
+        return set(found).union(*map(names_in, found.values()))
+    return set().union(*map(names_in, found)) if isinstance(found, list) else set()
+
+
+def test_managers_see_intervals_and_submitters_none(tmp_path: Path) -> None:
+    campaign, vera = campaign_with(tmp_path, 100), make_user("vera")
+    board = open_to(campaign)
+    for run in ("1", "2"):
+        scores = [float(place % 2) if place % (6 + int(run)) else 1.0 for place in range(100)]
+        sent = send(campaign, vera, board, system="one", run=run, scores=scores).submission
+
+    seen = {}
+    for manages in (True, False):
+        lines = leaderboard(campaign, split="test", viewer=vera, manages=manages)
+        seen[manages] = {
+            "figures": document_for(sent, manages=manages),
+            "runs": over_runs(sent, manages=manages),
+            "board": board_document(lines, split="test", release=None, manages=manages),
+        }
+
+    assert not [name for name in names_in(seen[False]) if "ci95" in name]
+    assert not [name for name in names_in(records("leaderboard", seen[False]["board"])) if "ci95" in name]
+    own = seen[True]["figures"]["rows"][0]["auc_ci95"]
+    both = seen[True]["runs"]["rows"][0]["auc"]
+    assert both["ci95"][0] < both["mean"] < both["ci95"][1]
+    assert both["ci95"] != own
+    assert seen[True]["board"]["rows"][0]["ci95"] == both["ci95"]
+    assert "95 % intervals" in as_markdown("leaderboard", seen[True]["board"])
+    assert "95 % interval" not in as_markdown("leaderboard", seen[False]["board"])
+
+
+def test_figures_measured_before_there_were_intervals_stay_readable(tmp_path: Path) -> None:
+    campaign, vera = campaign_with(tmp_path, 100), make_user("vera")
+    sent = send(
+        campaign, vera, open_to(campaign), scores=[float(place % 2) for place in range(100)]
+    ).submission
+    result = sent.evaluation.result
+    result["rows"] = [
+        {name: value for name, value in row.items() if "ci95" not in name} for row in result["rows"]
+    ]
+    sent.evaluation.save()
+
+    found = over_runs(sent, manages=True)["rows"][0]["auc"]
+    assert (found["mean"], found["ci95"]) == (100, None)
+    assert "measured again" in found["ci95_reason"]
+    assert "| all |" in as_markdown("score", document_for(sent, manages=True))

@@ -36,7 +36,7 @@ def instances(verdicts: list[list[int]]) -> Instances:
 def test_it_counts_by_condition_as_a_plain_loop_does(rows: list[list[tuple[int, str | None]]]) -> None:
     table = instances([[verdict for verdict, _ in unit] for unit in rows])
     values = np.array([condition for unit in rows for _, condition in unit], dtype=object)
-    found = by_condition(table, values, labels="x", resamples=100)
+    found = by_condition(table, values, resamples=100)
     assert set(found) == {str(value) for value in values if value}
     for condition, rates in found.items():
         here = [
@@ -55,7 +55,7 @@ def test_it_takes_contexts_of_one_compound_as_hanging_together_under_a_condition
     rng = np.random.default_rng(1)
     verdicts = np.repeat(rng.integers(0, 2, 80), 5)
     table = instances(verdicts.reshape(-1, 5).tolist())
-    share = by_condition(table, np.full(400, "all", dtype=object), labels="x")["all"].instance
+    share = by_condition(table, np.full(400, "all", dtype=object))["all"].instance
     assert share == error_rates(table, labels="x").overall.instance
     assert share.method == "cluster-bootstrap"
 
@@ -63,7 +63,7 @@ def test_it_takes_contexts_of_one_compound_as_hanging_together_under_a_condition
 def test_it_puts_a_compound_in_the_row_of_each_of_its_atoms() -> None:
     outputs = judged_outputs("NP")
     members = [{f"{atom.kind} {atom.text}" for atom in analysis(output.compound).atoms} for output in outputs]
-    found = by_member(judged_instances("NP"), members, labels="imported", resamples=100)
+    found = by_member(judged_instances("NP"), members, resamples=100)
     wrong: dict[str, int] = defaultdict(int)
     judged: dict[str, int] = defaultdict(int)
     failed: dict[str, dict[str, bool]] = defaultdict(dict)
@@ -84,11 +84,11 @@ def test_it_puts_a_compound_in_the_row_of_each_of_its_atoms() -> None:
 def test_it_refuses_members_and_values_that_do_not_fit() -> None:
     table = instances([[1, 1]])
     with pytest.raises(ValueError, match="differ between its contexts"):
-        by_member(table, [{"a"}, {"b"}], labels="x")
+        by_member(table, [{"a"}, {"b"}])
     with pytest.raises(ValueError, match="each instance"):
-        by_member(table, [{"a"}], labels="x")
+        by_member(table, [{"a"}])
     with pytest.raises(ValueError, match="each instance"):
-        by_condition(table, np.array(["a"], dtype=object), labels="x")
+        by_condition(table, np.array(["a"], dtype=object))
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 60)), max_size=30))

@@ -75,7 +75,7 @@ def test_it_gives_auc_by_relation_and_none_where_one_class_is_missing() -> None:
 
 def test_it_says_over_how_many_relations_a_mean_is() -> None:
     mean = relations_case().as_json()["mean_over_relations"]
-    assert mean["auc"] == {"value": 75.0, "groups": "2 of 3"}
+    assert (mean["auc"]["value"], mean["auc"]["groups"]) == (75.0, "2 of 3")
     assert mean["f1"]["groups"] == "3 of 3"
 
 
@@ -273,6 +273,25 @@ def test_it_refuses_columns_of_unequal_length() -> None:
         gold([1, 0], relation=["xWant"])
     with pytest.raises(ValueError, match="label is 1"):
         gold([3])
+
+
+def test_every_figure_has_an_interval_or_says_why_not() -> None:
+    human = human_performance(
+        gold([1, 0, 0, 1] * 5), np.tile([[1, 0.5], [0.5, 0], [0, 1], [1, 1]], (5, 1)), labels="-", votes="-"
+    )
+    for document in (relations_case().as_json(), human.as_json()):
+        for row in document["rows"]:
+            for name in ("auc", "f1", "precision", "recall"):
+                bounds = row[f"{name}_ci95"]
+                if row[name] is None:
+                    assert bounds is None
+                    assert row[f"{name}_ci95_reason"]
+                else:
+                    assert 0 <= bounds[0] <= row[name] <= bounds[1] <= 100
+                    assert bounds[1] - bounds[0] > 1
+    assert "|intervals:" in human.signature
+    low, high = relations_case().as_json()["mean_over_relations"]["f1"]["ci95"]
+    assert low < relations_case().mean_f1.as_json()["value"] < high
 
 
 def test_it_writes_the_contracts_document() -> None:

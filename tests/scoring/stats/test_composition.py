@@ -95,5 +95,8 @@ def test_it_refuses_columns_of_unequal_length_and_unknown_labels() -> None:
 def test_it_writes_the_contracts_rows() -> None:
     document = json.loads(json.dumps(released().as_json()))
     assert set(document) == {"rows", "unlabelled", "signature"}
-    assert set(document["rows"][0]) == {"by", "value", "n", "plausible", "percent", "unseen_percent"}
+    assert {"by", "value", "n", "plausible", "percent", "unseen_percent"} < set(document["rows"][0])
+    for row in document["rows"]:
+        assert row["ci95"][0] <= row["percent"] <= row["ci95"][1]
+        assert row["ci95"][1] > row["ci95"][0]
     assert "labels:imported" in document["signature"]

@@ -187,6 +187,18 @@ def test_it_gives_null_and_a_reason_where_precision_or_recall_are_undefined() ->
     assert document["error_recall_reason"] == "experts call no instance wrong"
 
 
+def test_precision_and_recall_have_intervals_over_compounds() -> None:
+    # The contexts of a compound fail together: twenty of one compound count as one.
+    found = check([("the small dog", "狗", 0)] * 20).as_json()
+    assert found["error_recall"] == 100
+    assert found["error_recall_ci95"][0] < 10
+    whole = check_released("NP", compatible=True).as_json()
+    for name in ("error_precision", "error_recall"):
+        low, high = whole[f"{name}_ci95"]
+        assert low < whole[name] < high
+    assert whole["error_recall_ci95_method"] == "cluster-bootstrap"
+
+
 def test_it_writes_the_contracts_document() -> None:
     document = json.loads(json.dumps(check([("another dog", "狗", 0)]).as_json()))
     assert {"n", "error_precision", "error_recall", "cells", "instance", "aggregate"} <= set(document)

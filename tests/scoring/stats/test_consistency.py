@@ -1,12 +1,18 @@
 """Self-consistency, and groups of judgements, against scikit-learn, statsmodels and plain counts."""
 
-from datetime import datetime, timedelta
-
 import numpy as np
 import pytest
 
 from scoring.stats.agreement import by_group, ratings_from_long
-from scoring.stats.agreement_groups import MIXED, months, shared_groups, thirds
+from scoring.stats.agreement_groups import (
+    MIXED,
+    Groups,
+    groups_of,
+    groups_of_numbers,
+    month_name,
+    shared_groups,
+    thirds,
+)
 from scoring.stats.consistency import Repeats, self_consistency, shift
 
 SCALE = {"categories": ("0", "0.5", "1"), "scale": (0.0, 0.5, 1.0)}
@@ -85,22 +91,32 @@ def test_it_refuses_a_third_judgement() -> None:
 def test_agreement_by_guideline_version_takes_items_of_two_versions_apart() -> None:
     items = ["a", "a", "b", "b", "c", "c"]
     ratings = ratings_from_long(items, ["x", "y"] * 3, ["1", "1", "0", "1", "1", "1"], categories=("0", "1"))
-    groups = shared_groups(ratings.items, ["v1", "v1", "v2", "v2", "v1", "v2"], items)
-    assert groups == ["v1", "v2", MIXED]
+    versions = groups_of(["v1", "v1", "v2", "v2", "v1", "v2"])
+    groups = shared_groups(versions, np.array([0, 0, 1, 1, 2, 2]), n_items=3)
     reports = by_group(ratings, groups, seed=1, resamples=100)
     assert {group: report.coefficients["raw"].value for group, report in reports.items()} == {
         "v1": 1.0, "v2": 0.0, MIXED: 1.0,
     }  # fmt: skip
-    with pytest.raises(ValueError, match="no judgement"):
-        shared_groups(["z"], ["v1"], ["a"])
     with pytest.raises(ValueError, match="its item"):
-        shared_groups(["a"], ["v1"], [])
+        shared_groups(versions, np.array([0]), n_items=3)
+
+
+def test_an_item_without_a_label_belongs_to_no_version() -> None:
+    groups = shared_groups(groups_of(["v1", "v2"]), np.array([2, 0]), n_items=3)
+    assert [groups.names[number] for number in groups.numbers] == ["v2", "", "v1"]
+
+
+def test_groups_are_numbered_by_what_there_is() -> None:
+    assert groups_of_numbers(np.array([24315, 24314]), month_name).names == ["2026-03", "2026-04"]
+    assert groups_of_numbers(np.array([], dtype=np.int64), str).names == []
+    with pytest.raises(ValueError, match="from 0 to 0"):
+        Groups(np.array([0, 1]), ["v1"])
 
 
 def test_thirds_of_time_hold_a_third_each() -> None:
-    start = datetime(2026, 1, 31, 23, 0)
-    moments = [start + timedelta(minutes=step) for step in range(90)]
-    found = thirds(moments[::-1])[::-1]
-    assert found == ["early"] * 30 + ["middle"] * 30 + ["late"] * 30
-    assert months(moments)[59:61] == ["2026-01", "2026-02"]
-    assert thirds([]) == []
+    found = thirds(np.arange(90)[::-1])
+    assert [found.names[number] for number in found.numbers] == ["late"] * 30 + ["middle"] * 30 + [
+        "early"
+    ] * 30
+    assert thirds(np.empty(0, dtype=np.int64)).numbers.size == 0
+    assert set(thirds(np.full(5, 7)).numbers.tolist()) == {0}

@@ -147,8 +147,28 @@ def test_it_counts_cannot_judge_as_missing_and_reports_it() -> None:
         cannot_judge=np.array([False] * 4 + [True]),
     )
     rates = error_rates(given_up, labels="-")
-    assert (rates.cannot_judge, rates.n_items, rates.overall.instance.n) == (1, 5, 4)
+    assert (rates.overall.cannot_judge, rates.n_items, rates.overall.instance.n) == (1, 5, 4)
     assert rates.overall.aggregate.undecided == 1
+
+
+def test_every_row_says_what_is_not_decided() -> None:
+    kinds = np.repeat(["NP", "VP"], 10)
+    verdict = np.array([1] * 8 + [UNDECIDED] * 2 + [0] * 9 + [UNDECIDED], dtype=np.int8)
+    some = Instances(
+        unit=np.repeat(["a", "b", "c", "d"], 5),
+        context=np.arange(20),
+        verdict=verdict,
+        cannot_judge=np.arange(20) == 8,
+        facets={"type": kinds},
+    )
+    document = error_rates(some, labels="-").as_json()
+    rows = {"all": document, **document["by"]["type"]}
+    assert {name: (row["cannot_judge"], row["undecided_instances"]) for name, row in rows.items()} == {
+        "all": (1, 2),
+        "NP": (1, 1),
+        "VP": (0, 1),
+    }
+    assert rows["VP"]["aggregate"]["bounds"] == [100.0, 100.0]
 
 
 def test_it_lists_compounds_without_a_value_of_a_facet_apart() -> None:
@@ -202,7 +222,7 @@ def test_it_writes_the_contracts_document() -> None:
         "undecided": 0,
         "bounds": [75.0, 75.0],
     }
-    assert set(document["by"]["type"]["NP"]) == {"instance", "aggregate", "all_contexts_wrong"}
+    assert {"cannot_judge", "undecided_instances"} < set(document["by"]["type"]["NP"])
     assert "labels:single/1" in document["signature"]
     assert "rs:0|bs:1000" in document["signature"]
 

@@ -8,8 +8,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from scoring.stats.paired_predictions import MEASURES, Predictions, compare_predictions, weighted_auc
-from scoring.stats.significance import Difference
+from scoring.stats.paired_predictions import (
+    MEASURES,
+    Predictions,
+    compare_predictions,
+    pair_differences,
+    weighted_auc,
+)
+from scoring.stats.significance import Difference, holm
 
 Floats = NDArray[np.float64]
 quickly = settings(max_examples=25, deadline=None, derandomize=True)
@@ -125,6 +131,43 @@ def test_its_p_is_that_of_all_swaps(seed: int) -> None:
         assert found[measure].p == pytest.approx(exact, abs=5 * (exact * (1 - exact) / 3000) ** 0.5 + 4e-4)
 
 
+def test_runs_are_swapped_together() -> None:
+    label = np.array([1, 0, 1, 0, 0, 1, 0, 0], dtype=np.int8)
+    a, b = ([scores(label, noise, seed) for seed in (1, 2)] for noise in (0.4, 2.0))
+    found = differences(
+        label,
+        Predictions(name="a", runs=tuple(a)),
+        Predictions(name="b", runs=tuple(b)),
+        shuffles=8000,
+    )
+    for measure, score in (("auc", plain_auc), ("f1", plain_f1)):
+        sides = [
+            [np.asarray(mid_ranks(run) if measure == "auc" else run >= 0.5, dtype=np.float64) for run in side]
+            for side in (a, b)
+        ]
+        apart = [
+            sum(
+                score(label, np.where(swapped, y, x)) - score(label, np.where(swapped, x, y))
+                for x, y in zip(*sides, strict=True)
+            )
+            for swapped in product((False, True), repeat=label.size)
+        ]
+        exact = float(np.mean(np.abs(apart) >= abs(apart[0]) - 1e-12))
+        assert found[measure].p == pytest.approx(exact, abs=5 * (exact * (1 - exact) / 3000) ** 0.5 + 4e-4)
+
+
+def test_two_runs_have_one_family_of_all_that_is_shown() -> None:
+    label = labelled(200)
+    one, other = (Predictions(name=name, runs=(scores(label, 1.0, seed),)) for seed, name in enumerate("ab"))
+    groups = {"all": label >= 0, "half": np.arange(200) < 100}
+    found = pair_differences(label, one, other, groups=groups, shuffles=99, resamples=50)
+    beside = compare_predictions(label, [one, other], labels="", groups=groups, shuffles=99, resamples=50)
+    shown = [found[group.group] for group in beside.groups]
+    assert [[one.measure for one in group] for group in shown] == [["auc", "f1"]] * 2
+    p_values = [one.p for group in beside.groups for one in group.differences if one.measure in ("auc", "f1")]
+    assert [one.p_holm for group in shown for one in group] == holm([p for p in p_values if p is not None])
+
+
 def test_the_scale_of_a_model_does_not_move_the_test_of_its_auc() -> None:
     label = labelled(150)
     a, b = scores(label, 0.7, 1), scores(label, 1.0, 2)
@@ -153,7 +196,7 @@ def test_models_that_never_differ_have_no_interval_and_say_so() -> None:
     found = differences(label, Predictions(name="a", runs=(run,)), Predictions(name="b", runs=(run,)))
     for one in found.values():
         assert (one.difference, one.interval, one.p) == (0.0, None, 1.0)
-        assert one.ci95_reason == "the two models never differ on these triples"
+        assert one.ci95_reason == "the two never differ on these triples"
 
 
 def test_it_says_why_a_measure_is_undefined() -> None:
@@ -163,6 +206,10 @@ def test_it_says_why_a_measure_is_undefined() -> None:
     assert found["precision"].reason == "a run calls no triple plausible, so it has no precision"
     assert found["recall"].reason == "no triple here is plausible"
     assert found["f1"].as_json()["difference"] is None
+    group = compare_predictions(np.zeros(4, dtype=np.int8), [high, low], labels="x", shuffles=9).groups[0]
+    spreads = {(one.name, one.measure): one for one in group.spreads}
+    assert spreads["a", "auc"].reason == found["auc"].reason
+    assert spreads["b", "precision"].sd_reason == found["precision"].reason
 
 
 def test_it_leaves_out_what_has_no_label_and_looks_at_groups_apart() -> None:

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.protocol.errors import ProtocolError
-from scoring.stats.bleu import TextScore, chrf_of_sums, corpus_bleu, corpus_chrf
-from scoring.stats.paired_texts import compare_texts
+from scoring.stats import paired_texts
+from scoring.stats.bleu import TextScore, bleu_of_sums, chrf_of_sums, corpus_bleu, corpus_chrf
+from scoring.stats.paired_texts import compare_texts, score_with_interval
 from scoring.stats.significance import drawn_counts
 
 quickly = settings(max_examples=25, deadline=None, derandomize=True)
@@ -130,3 +131,41 @@ def test_it_refuses_to_compare_what_is_not_alike() -> None:
         compare_texts([("a", score), ("b", one_fewer(references, worse))])
     with pytest.raises(ValueError, match="one per kept sentence"):
         compare_texts([("a", score)], clusters=[1, 2])
+
+
+def test_its_interval_is_that_of_plain_draws_but_for_chance() -> None:
+    references, better, worse = corpus(60, 4)
+    scored = [(name, corpus_bleu(texts, references)) for name, texts in (("a", better), ("b", worse))]
+    rng, resamples = np.random.default_rng(3), 4000
+    counts = np.stack([np.bincount(rng.integers(0, 60, 60), minlength=60) for _ in range(resamples)])
+    plain = [bleu_of_sums(counts @ score.statistics) for _, score in scored]
+    found = compare_texts(scored, seed=7, resamples=resamples, shuffles=9).differences[0].interval
+    assert found is not None
+    # An end of a 95 % interval is known to about 2.7 standard deviations / the root of the resamples.
+    apart = plain[0] - plain[1]
+    error = 2.7 * apart.std() / resamples**0.5
+    assert found == pytest.approx(tuple(np.quantile(apart, [0.025, 0.975])), abs=4 * 2**0.5 * error)
+
+
+def test_sums_in_four_bytes_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    references, better, worse = corpus(200, 5)
+    scored = [(name, corpus_chrf(texts, references)) for name, texts in (("a", better), ("b", worse))]
+    narrow = compare_texts(scored, resamples=100, shuffles=99)
+    monkeypatch.setattr(paired_texts, "_exact_up_to", lambda largest: np.float64)
+    assert compare_texts(scored, resamples=100, shuffles=99) == narrow
+    monkeypatch.undo()
+    assert paired_texts._exact_up_to(2**24) is np.float64
+
+
+def test_one_systems_score_has_the_interval_it_has_in_a_comparison() -> None:
+    references, hypotheses, _ = corpus(30, 5)
+    clusters = [number // 5 for number in range(30)]
+    score = corpus_bleu(hypotheses, references)
+    (compared, _) = compare_texts([("a", score), ("b", score)], clusters=clusters, seed=3, shuffles=9).systems
+    found = score_with_interval(score, clusters=clusters, seed=3)
+    assert compared.interval is not None
+    assert found["ci95"] == list(compared.interval)
+    assert (found["score"], found["ci95_method"]) == (score.score, "cluster-bootstrap|units:6|rs:3|bs:1000")
+    empty = score_with_interval(corpus_bleu([], []))
+    assert (empty["ci95"], empty["ci95_method"]) == (None, None)
+    assert empty["ci95_reason"]

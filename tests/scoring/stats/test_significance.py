@@ -1,5 +1,6 @@
 """Differences between systems against enumeration, plain loops and statsmodels."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,6 +17,7 @@ from scoring.stats.significance import (
     drawn_counts,
     holm,
     p_value,
+    pair_differences,
     paired_interval,
     sign_flip_p,
     spread,
@@ -99,6 +101,17 @@ def test_its_interval_has_a_width_where_nothing_differs_or_everything_alike() ->
     assert high == pytest.approx(1.0)
     (low, high), _ = paired_interval(np.array([2]), np.array([5]), seed=1)
     assert low < 0.4 < high
+
+
+def test_two_runs_are_compared_as_two_systems_are() -> None:
+    rng = np.random.default_rng(3)
+    verdicts = [rng.integers(0, 2, 60) for _ in range(3)]
+    one, other = system("x / 1", verdicts[0]), system("x / 2", verdicts[1])
+    found = pair_differences(one, other, seed=4)
+    beside = compare_systems([one, other, system("y", verdicts[2])], labels="x", seed=4)
+    alone = [replace(one, p_holm=None) for one in beside.differences if (one.a, one.b) == ("x / 1", "x / 2")]
+    assert [replace(one, p_holm=None) for one in found] == alone
+    assert [one.p_holm for one in found] == holm([one.p for one in alone if one.p is not None])
 
 
 def plain_rates(
@@ -227,8 +240,17 @@ def test_it_adjusts_over_all_pairs_of_a_measure() -> None:
     assert [one.p_holm for one in family] == holm([one.p for one in family if one.p is not None])
 
 
-def test_it_draws_with_replacement() -> None:
-    counts = drawn_counts(np.random.default_rng(1), 50, 4000)
-    assert (counts.sum(axis=1) == 50).all()
-    assert counts.mean() == 1.0
-    assert counts.var() == pytest.approx(49 / 50, abs=0.02)
+@pytest.mark.parametrize(
+    "n", [50, 2**13 - 1, 40_000]
+)  # of the raw numbers 0.1 %, 12 % and none are drawn anew
+def test_it_draws_every_unit_as_often_with_replacement(n: int) -> None:
+    resamples = 200_000 // n
+    counts = drawn_counts(np.random.default_rng(1), n, resamples)
+    assert (counts.sum(axis=1) == n).all()
+    assert counts.var() == pytest.approx((n - 1) / n, abs=0.02)
+    # The sum over a stretch of units is binomial; five standard errors.
+    for stretch in np.array_split(counts.sum(axis=0), 7):
+        share = len(stretch) / n
+        error = (share * (1 - share) * n * resamples) ** 0.5
+        assert stretch.sum() == pytest.approx(share * n * resamples, abs=5 * error)
+    assert (counts == drawn_counts(np.random.default_rng(1), n, resamples, dtype=np.float32)).all()

@@ -86,6 +86,46 @@ def test_the_page_measures_the_check_against_the_experts(mei: User, campaign: Ca
         assert f"main-compound-check.{form}" in file.headers["Content-Disposition"]
 
 
+def test_another_judge_gets_the_same_diagnostic(mei: User, campaign: Campaign, tmp_path: Path) -> None:
+    # Experts call dog1 and dog2 wrong, the judge dog1 and car1; of car2 it says nothing.
+    data = b"\n".join(line for line in verdicts(campaign).split(b"\n") if not line.startswith(b"car2,"))
+    (tmp_path / "llm.csv").write_bytes(data)
+    document = run_json("report", "main", "--kind", "compound-check", "--judge", tmp_path / "llm.csv")
+    assert (document["error_precision"], document["error_recall"]) == (50, 50)
+    assert document["cells"] == {
+        "human_ok_auto_ok": 6, "human_bad_auto_ok": 1, "human_ok_auto_bad": 1, "human_bad_auto_bad": 1,
+    }  # fmt: skip
+    assert (document["n"], document["unchecked"], document["aggregate"]["undecided"]) == (9, 1, 1)
+    assert document["judge"].startswith("file-")
+    assert document["signature"].startswith(f"judge-check|ver:1|judge:{document['judge']}|experts:")
+    assert document["warnings"] == ["1 instances not checked: the judge gave no verdict."]
+    shown = run("report", "main", "--kind", "compound-check", "--judge", tmp_path / "llm.csv").out
+    assert "| judge: wrong | 1 | 1 |" in shown
+    ran = run(
+        "report", "main", "--kind", "compound-check", "--judge", tmp_path / "llm.csv", "--format", "csv"
+    )
+    assert next(csv.DictReader(io.StringIO(ran.out)))["human_bad_auto_ok"] == "1"
+    page = send(client_of(mei), "compound-check", judge=SimpleUploadedFile("llm.csv", data))
+    assert text_of(page).count("50.00 %") == 2
+    assert "The judge's own rates are no error rates" in text_of(page)
+    programs = APIClient()
+    programs.force_authenticate(mei)
+    file = SimpleUploadedFile("llm.csv", data)
+    sent = programs.post(f"{API}compound-check/", {"judge": file}, format="multipart").json()
+    assert sent["cells"] == document["cells"]
+
+
+def test_the_check_takes_one_judge(mei: User, campaign: Campaign, tmp_path: Path) -> None:
+    (tmp_path / "words").write_bytes(LEXICON)
+    (tmp_path / "llm.csv").write_bytes(verdicts(campaign))
+    both = ("--lexicon", tmp_path / "words", "--judge", tmp_path / "llm.csv")
+    for options in ((), both):
+        ran = run("report", "main", "--kind", "compound-check", *options)
+        assert (ran.code, "needs one automatic judge" in ran.err) == (1, True)
+    judge = SimpleUploadedFile("llm.csv", verdicts(campaign))
+    assert send(client_of(mei), "compound-check", judge=judge, lexicon=lexicon()).status_code == 400
+
+
 def test_a_bad_lexicon_is_said_beside_the_form(mei: User, campaign: Campaign) -> None:
     page = send(client_of(mei), "compound-check", lexicon=lexicon(b"the\t/\ndog\n"))
     assert page.status_code == 400
@@ -171,7 +211,7 @@ def test_programs_send_the_file(mei: User, campaign: Campaign) -> None:
     assert refused.status_code == 400
     bad = programs.post(f"{API}compound-check/", {"lexicon": lexicon(b"dog\n")}, format="multipart")
     assert bad.status_code == 400
-    assert programs.post(f"{API}bleu/", {}, format="multipart").status_code == 404
+    assert programs.post(f"{API}artifacts/", {}, format="multipart").status_code == 404
 
 
 def test_only_managers_and_viewers_get_there(campaign: Campaign) -> None:

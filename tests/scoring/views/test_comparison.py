@@ -55,7 +55,16 @@ def test_a_page_holds_fifty_instances(mei: User, tmp_path: Path, monkeypatch: py
 
 def test_it_speaks_plainly_where_there_is_one_system(mei: User, tmp_path: Path) -> None:
     add_member(judged(tmp_path, ("base", "")), mei, Membership.Role.MANAGER)
-    assert "There is one system in this campaign" in text_of(client_of(mei).get(f"{PAGE}/"))
+    assert "There is one system here" in text_of(client_of(mei).get(f"{PAGE}/"))
+
+
+def test_two_runs_of_one_system_stand_side_by_side(mei: User, tmp_path: Path) -> None:
+    add_member(judged(tmp_path, ("base", "1"), ("base", "2")), mei, Membership.Role.MANAGER)
+    text = text_of(client_of(mei).get(f"{PAGE}/"))
+    assert "its 2 runs can be, two at a time" in text
+    assert "nothing to compare it with" not in text
+    assert "Instance error rate base / 1 – base / 2 8 20.00 0.00 20.00" in text
+    assert "p after Holm is held over all rows of this table." in text
 
 
 def test_it_gives_files_and_an_address_for_programs(mei: User, tmp_path: Path) -> None:

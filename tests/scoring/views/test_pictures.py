@@ -8,6 +8,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from annotation.models import Campaign, Membership, User
+from annotation.services import sentences
 from annotation.services.people import add_member
 from scoring.figures import draw
 from scoring.models import Prediction, Submission
@@ -123,6 +124,16 @@ def test_pages_offer_the_picture(mei: User, campaign: Campaign) -> None:
     assert "main-artifacts.pdf" in file.headers["Content-Disposition"]
 
 
+def test_a_picture_speaks_the_language_of_the_page(
+    mei: User, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, address = client_of(mei), f"{PAGES}reports/artifacts/figure.svg"
+    english = client.get(address).content
+    monkeypatch.setattr(sentences, "gettext", str.upper)
+
+    assert client.get(address).content != english
+
+
 def test_a_heat_map_is_drawn_for_several_systems(mei: User, tmp_path: Path) -> None:
     made = judged(tmp_path, ("base", ""), ("big", ""))
     add_member(made, mei, Membership.Role.MANAGER)
@@ -145,3 +156,41 @@ def test_the_command_draws_into_a_file(campaign: Campaign, tmp_path: Path) -> No
     assert (ran.code, "name it with -o" in ran.err) == (2, True)
     ran = run("report", "main", "--kind", "statistics", "--format", "svg", "-o", tmp_path / "x.svg")
     assert (ran.code, "none of statistics" in ran.err) == (2, True)
+
+
+def test_the_wrong_contexts_are_drawn_as_bars(mei: User, tmp_path: Path) -> None:
+    made = judged(tmp_path, ("base", ""))
+    add_member(made, mei, Membership.Role.MANAGER)
+    client = client_of(mei)
+    assert f'href="{PAGES}reports/error-rates/figure.pdf?' in body_of(
+        client.get(f"{PAGES}reports/error-rates/")
+    )
+    assert is_svg(client.get(f"{PAGES}reports/error-rates/figure.svg").content)
+    data = picture_of(made, "error-rates", Options())
+    assert (data["title"], sum(data["counts"])) == ("base", made.units.count())
+    target = tmp_path / "bars.pdf"
+    assert run("report", "main", "--kind", "error-rates", "--format", "pdf", "-o", target).code == 0
+    assert b"/FontFile2" in target.read_bytes()
+
+
+def test_curves_come_by_command_and_for_programs_too(mei: User, campaign: Campaign, tmp_path: Path) -> None:
+    sent, viewer = submission(campaign), make_user("vi")
+    add_member(campaign, viewer, Membership.Role.VIEWER)
+    programs, others = APIClient(), APIClient()
+    programs.force_authenticate(mei)
+    others.force_authenticate(viewer)
+    address = f"/api/v1/campaigns/main/submissions/{sent.pk}/precision-recall/"
+
+    assert programs.get(address).json() == curve_of(sent, "precision-recall")
+    assert is_svg(programs.get(f"{address}?format=svg").content)
+    points = body_of(programs.get(f"{address}?format=csv"))
+    assert points.splitlines()[0] == "run,threshold,precision,recall"
+    assert [others.get(address).status_code, APIClient().get(address).status_code] == [404, 401]
+    call = ("curve", "main", str(sent.pk), "--kind")
+    assert run(*call, "precision-recall").out.split() == points.split()
+    assert run(*call, "reliability", "--json").document["bins"] == curve_of(sent, "reliability")["bins"]
+    assert run(*call, "reliability", "--format", "svg", "-o", tmp_path / "r.svg").code == 0
+    assert is_svg((tmp_path / "r.svg").read_bytes())
+    assert "name it with -o" in run(*call, "reliability", "--format", "svg").err
+    unknown = run("curve", "main", "999999", "--kind", "reliability")
+    assert (unknown.code, f"there are: {sent.pk}" in unknown.err) == (1, True)

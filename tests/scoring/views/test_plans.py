@@ -2,17 +2,28 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from annotation.models import Annotation, Campaign, Membership, User
+from annotation.models import Annotation, Assignment, Campaign, Membership, User
 from annotation.services.parts import assign_parts
+from annotation.services.peeks import peeks_of
 from annotation.services.people import add_member
-from scoring.services.plans import measured
+from scoring.services.measured import measured
 from tests.factories import make_user
-from tests.material import answer_everything, compounds, load_rows, new_campaign, run, run_json, triples
+from tests.material import (
+    answer_everything,
+    compounds,
+    load_rows,
+    new_campaign,
+    run,
+    run_json,
+    triples,
+    write_csv,
+)
 from tests.pages import client_of, text_of
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +116,7 @@ def test_an_auc_is_planned_too(mei: User, tmp_path: Path) -> None:
     campaign = empty(mei, "triple")
     load_rows(campaign, triples(4, label="1"), tmp_path)
     document = run_json("plan", "main", "--goal", "precision", "--of", "auc", "--width", 2, "--rate", 22)
-    assert (document["units"], document["unit"]) == (3971, "triples")
+    assert (document["units"], document["unit"]) == (3235, "triples")
     assert run("plan", "main", "--goal", "precision", "--of", "instance").code == 1
 
 
@@ -117,3 +128,104 @@ def test_programs_ask_as_well(mei: User) -> None:
     assert found["units"] == 381
     assert programs.get(API, {"goal": "precision", "of": "auc"}).status_code == 400
     assert programs.get(API).status_code == 400
+
+
+# What it rests on
+
+
+def runs_judged(mei: User, folder: Path) -> Campaign:
+    """Two systems, one of them with two runs, on six compounds; each run fails on others."""
+    campaign = empty(mei, "compound")
+    for system, seed in (("base", "1"), ("base", "2"), ("large", "1")):
+        rows = [row | {"translation": f"{system}{seed} {i}"} for i, row in enumerate(compounds(6))]
+        load_rows(campaign, rows, folder, system=system, run=seed)
+    assign_parts(campaign, experts=["ada"], design="single", seed=1)
+    wrong = (
+        {f"base1 {i}" for i in range(12)}
+        | {f"base2 {i}" for i in range(4, 9)}
+        | {f"large1 {i}" for i in (1, 29)}
+    )
+    answer_everything(campaign, lambda row: "0" if row.item.translation in wrong else "1")
+    return campaign
+
+
+def test_it_measures_how_far_systems_and_runs_part(mei: User, tmp_path: Path) -> None:
+    found = measured(runs_judged(mei, tmp_path))
+    # wrong contexts of the six compounds: base 1: 5 5 2 0 0 0, base 2: 1 4 0 0 0 0, large: 1 0 0 0 0 1
+    between = np.array([4, 5, 2, 0, 0, -1]) / 5
+    within = np.array([4, 1, 2, 0, 0, 0]) / 5
+    assert found.spread["instance"] == pytest.approx(100 * between.std(ddof=1))
+    assert found.run_spread["instance"] == pytest.approx(100 * within.std(ddof=1))
+    rates = [40.0, 100 * 5 / 30]
+    seeds = np.var(rates, ddof=1) - 1e4 * within.var(ddof=1) / 12
+    assert found.seed_sd["instance"] == pytest.approx(seeds**0.5)
+
+
+def test_it_says_what_was_given_measured_and_assumed(mei: User, tmp_path: Path) -> None:
+    runs_judged(mei, tmp_path)
+    measured_ones = run_json("plan", "main", "--goal", "difference", "--of", "instance", "--difference", 20)
+    sources = measured_ones["sources"]
+    assert (sources["spread"], sources["seed_sd"], sources["runs"]) == ("measured", "measured", "assumed")
+    given = run_json("plan", "main", "--goal", "difference", "--of", "instance", "--rate", 22, "--seed-sd", 0)
+    sources = given["sources"]
+    assert (sources["rate"], sources["correlation"], sources["spread"]) == ("given", "assumed", "derived")
+    assert (sources["design_effect"], sources["power"]) == ("measured", "fixed")
+    assert "| derived: spread |" in run("plan", "main", "--goal", "difference", "--rate", 22).out
+    page = text_of(
+        client_of(mei).get(f"{PAGE}?goal=difference&of=instance&difference=20&runs=1&comparisons=1")
+    )
+    assert "Standard deviation between seeds of one system, in points" in page
+    assert "measured in this campaign" in page
+
+
+def test_a_difference_of_aucs_is_no_difference_of_shares(mei: User) -> None:
+    empty(mei, "triple")
+    asked = ("plan", "main", "--goal", "difference", "--rate", 22)
+    auc, share = (run_json(*asked, "--of", of) for of in ("auc", "share"))
+    assert (auc["units"], share["units"]) == (3291, 1497)
+    assert (auc["assumed"]["auc"], auc["sources"]["auc"]) == (0.75, "assumed")
+    assert auc["assumed"]["other_auc"] == pytest.approx(0.72)
+    assert (
+        run("plan", "main", "--goal", "difference", "--of", "auc", "--auc", 50, "--difference", 60).code == 1
+    )
+
+
+def test_submissions_say_how_far_their_aucs_part(mei: User, tmp_path: Path) -> None:
+    campaign = empty(mei, "triple")
+    rows = [row | {"label": str(i % 2)} for i, row in enumerate(triples(40))]
+    load_rows(campaign, rows, tmp_path)
+    for system, seed in (("base", "1"), ("base", "2"), ("large", "1")):
+        shift = {"base1": 3, "base2": 5, "large1": 7}[system + seed]
+        scores = [
+            {"triple_id": row["triple_id"], "prediction": (i * shift) % 11 / 11 + 0.3 * (i % 2)}
+            for i, row in enumerate(rows)
+        ]
+        file = write_csv(tmp_path / "scores.csv", scores)
+        assert run("score", "main", file, "--system", system, "--run", seed, "--split", "all").code == 0
+    found = measured(campaign)
+    assert found.spread["auc"] is not None
+    assert found.run_spread["auc"] is not None
+    assert found.seed_sd["auc"] is not None
+    document = run_json("plan", "main", "--goal", "difference", "--of", "auc", "--difference", 10)
+    assert document["sources"]["spread"] == "measured"
+    assert document["assumed"]["spread"] == pytest.approx(found.spread["auc"] / 100)
+
+
+def test_it_takes_nothing_from_open_answers_unless_it_is_written_down(mei: User, tmp_path: Path) -> None:
+    campaign = runs_judged(mei, tmp_path)
+    one = Assignment.objects.filter(label="1").first()
+    assert one is not None
+    Assignment.objects.filter(pk=one.pk).update(revision=0, label="", answered_at=None)
+    client = client_of(mei)
+    assert measured(campaign).withheld == 1
+    asked = {"goal": "precision", "of": "instance", "width": "5"}
+    page = text_of(client.get(PAGE, asked))
+    assert "1 answer is still open" in page
+    assert "50 % assumed" in page
+    assert not peeks_of(campaign)
+    assert "measured in this campaign" in text_of(client.post(PAGE, asked))
+    run_json("plan", "main", "--goal", "precision")
+    assert [(peek.kind, peek.by, peek.open_answers) for peek in peeks_of(campaign)] == [
+        ("plan", mei, 1),
+        ("plan", None, 1),
+    ]

@@ -13,11 +13,12 @@ from django.test.utils import CaptureQueriesContext
 from annotation.models import Assignment, Campaign, Membership, User
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
+from annotation.services.peeks import peeks_of
 from annotation.services.people import add_member
 from scoring.services.evaluations import request_agreement
 from scoring.tasks import agreement
 from tests.factories import make_user
-from tests.material import answer_everything, compounds, load, load_rows, new_campaign, triples
+from tests.material import answer_everything, compounds, load, load_rows, new_campaign, run_json, triples
 from tests.pages import body_of, client_of, text_of
 from tests.shared import shared
 
@@ -116,7 +117,7 @@ def test_it_counts_a_compound_that_is_not_fully_judged_as_undecided(mei: User, t
     assert row is not None
     Assignment.objects.filter(pk=row.pk).update(revision=0, label="", answered_at=None)
 
-    page = text_of(client_of(mei).get(f"{REPORTS}error-rates/"))
+    page = text_of(client_of(mei).post(f"{REPORTS}error-rates/"))
 
     assert "These figures are provisional" in page
     assert re.search(r"Undecided compounds 1 · once they are decided, the aggregate rate lies within", page)
@@ -177,7 +178,7 @@ def test_it_shows_human_performance_and_artifacts(mei: User, tmp_path: Path) -> 
     artifacts = text_of(client.get(f"{REPORTS}artifacts/?rule=as-published"))
 
     assert re.search(
-        r"all 12 75\.00 83\.33", human
+        r"all 12 75\.00 \d+\.\d+ – \d+\.\d+ 83\.33 \d+\.\d+ – \d+\.\d+ ", human
     )  # slot 1 says 1 always: AUC 50, F1 2/3; slot 2 is the label
     assert "A ceiling by construction" in human
     assert "Distinct words" in artifacts
@@ -195,7 +196,7 @@ def test_it_shows_the_agreement_of_the_last_job(mei: User, tmp_path: Path) -> No
     compute_agreement(campaign)
     page = text_of(client.get(f"{REPORTS}agreement/"))
 
-    assert "Items: 12; judgements: 24; experts: 4" in page
+    assert "Items: 12 ; judgements: 24; experts: 4" in page
     assert re.search(r"Raw agreement 0\.5000 [\d. –]+ 12 the share of equal answers", page)
     assert re.search(r"Cohen's κ – – 12 not all common items were judged by the same two people", page)
     assert re.search(r"A1 – A3 0 – no common items", page)
@@ -403,3 +404,72 @@ def test_it_counts_a_single_part_as_one(mei: User, tmp_path: Path) -> None:
     answer_everything(campaign)
 
     assert "0 of 1 part computed;" in text_of(client_of(mei).get(f"{REPORTS}agreement/"))
+
+
+# While answers are open
+
+
+def with_an_open_answer(mei: User, folder: Path) -> Campaign:
+    campaign = twenty_contexts(mei, folder)
+    row = Assignment.objects.filter(label="1").first()
+    assert row is not None
+    Assignment.objects.filter(pk=row.pk).update(revision=0, label="", answered_at=None)
+    return campaign
+
+
+def test_it_shows_no_interim_figures_by_itself(mei: User, tmp_path: Path) -> None:
+    campaign = with_an_open_answer(mei, tmp_path)
+    client = client_of(mei)
+    page = client.get(f"{REPORTS}error-rates/")
+    assert "1 answer is open" in text_of(page)
+    assert "Instance error rate" not in text_of(page)
+    refused = client.get(f"{REPORTS}error-rates.csv")
+    assert refused.status_code == 409
+    assert "1 answer is still open" in text_of(refused)
+    assert client.get(f"{REPORTS}comparison/figure.svg").status_code == 409
+    assert not peeks_of(campaign)
+
+
+def test_it_writes_down_who_has_interim_figures_computed(mei: User, tmp_path: Path) -> None:
+    campaign = with_an_open_answer(mei, tmp_path)
+    client = client_of(mei)
+    page = text_of(client.post(f"{REPORTS}error-rates/"))
+    assert "Interim figures: 1 answer is still open" in page
+    assert "Instance error rate" in page
+    file = client.post(f"{REPORTS}error-rates.csv")
+    assert file.headers["Content-Type"].startswith("text/csv")
+    run_json("report", "main", "--kind", "error-rates")
+    run_json("report", "main", "--kind", "agreement", "--round", "main")
+    assert [(peek.kind, peek.by, peek.open_answers) for peek in peeks_of(campaign)] == [
+        ("error-rates", mei, 1),
+        ("error-rates", mei, 1),
+        ("error-rates", None, 1),
+        ("agreement", None, 1),
+    ]
+    shown = text_of(client.get("/campaigns/main/"))
+    assert "Interim figures were computed 4 times while answers were open" in shown
+    assert "on the command line" in shown
+
+
+def test_the_jobs_of_one_request_are_one_peek(mei: User, tmp_path: Path) -> None:
+    campaign = judged_triples(mei, tmp_path)
+    compute_agreement(campaign)
+    assert not peeks_of(campaign)  # everything was answered
+    row = Assignment.objects.first()
+    assert row is not None
+    Assignment.objects.filter(pk=row.pk).update(revision=0, label="", answered_at=None)
+    compute_agreement(campaign)
+    assert len(peeks_of(campaign)) == 1
+    for job in request_agreement(campaign, by=User.objects.get(username="ada")):
+        agreement(job.pk)
+    assert [peek.automatic for peek in peeks_of(campaign)] == [False, True]
+    client_of(mei).get(f"{REPORTS}agreement/")
+    assert len(peeks_of(campaign)) == 2  # a stored figure is shown
+
+
+def test_reading_finished_figures_is_no_peek(mei: User, tmp_path: Path) -> None:
+    campaign = twenty_contexts(mei, tmp_path)
+    client = client_of(mei)
+    assert "Instance error rate" in text_of(client.get(f"{REPORTS}error-rates/"))
+    client.post(f"{REPORTS}error-rates/")
+    assert not peeks_of(campaign)

@@ -12,12 +12,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http.response import HttpResponseBase
 
 from annotation.models import AuditEntry, Campaign, Job, Membership, User
+from annotation.services import sentences
 from annotation.services.people import add_member
 from scoring.models import Board, Submission
 from scoring.services.boards import set_board
 from tests.factories import make_user
-from tests.material import as_csv, compounds, load_rows, new_campaign, triples
+from tests.material import as_csv, compounds, load_rows, new_campaign
 from tests.pages import body_of, client_of, text_of
+from tests.scoring.board import board_campaign
 
 pytestmark = pytest.mark.django_db
 
@@ -26,16 +28,7 @@ BOARD = "/campaigns/main/submissions/"
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Campaign:
-    """Fifty triples with imported labels; forty of them are test. Mei manages, Vera looks on, Ada judges."""
-    made = new_campaign()
-    rows = triples(50, **{"class": "adv"})
-    for place, row in enumerate(rows):
-        row |= {"split": "test" if place < 40 else "dev", "label": str(place % 2)}
-    load_rows(made, rows, tmp_path)
-    for name, role in (("mei", "manager"), ("vera", "viewer"), ("ada", "expert")):
-        add_member(made, make_user(name), Membership.Role(role))
-    make_user("otto")
-    return made
+    return board_campaign(tmp_path)
 
 
 def person(name: str) -> User:
@@ -116,7 +109,7 @@ def test_it_scores_and_stores_a_file(campaign: Campaign) -> None:
     for words in ("GPT3", "answers.csv", "Precision", "Signature:", "100.00"):
         assert words in page
     board = text_of(client_of(person("mei")).get(BOARD))
-    assert re.search(r"GPT3 .*1 100\.00 100\.00", board)
+    assert re.search(r"GPT3 .*1 100\.00 \d+\.\d+ – 100\.00 100\.00 \d+\.\d+ – 100\.00", board)
 
 
 def test_it_names_the_rows_that_do_not_fit(campaign: Campaign) -> None:
@@ -130,6 +123,19 @@ def test_it_names_the_rows_that_do_not_fit(campaign: Campaign) -> None:
     page = text_of(send("mei", scores=[1] * 51))
     assert "There is no item “t51” here." in page
     assert not Submission.objects.exists()
+
+
+def test_it_speaks_the_language_of_the_page(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "gettext", lambda text: f"in Chinese: {text}")
+
+    answer = send("mei", scores=[1] * 50)
+    page = text_of(client_of(person("mei")).get(answer.headers["Location"]))
+    assert "in Chinese: All 40 scores lie at or above the threshold 0.5" in page
+
+    broken = {"system": "s", "split": "test", "file": SimpleUploadedFile("a.csv", b"triple_id,prediction\n")}
+    answer = client_of(person("mei")).post(BOARD, broken)
+    assert answer.status_code == 400
+    assert "in Chinese: The file has a header but no data rows." in text_of(answer)
 
 
 def test_it_says_what_the_form_lacks(campaign: Campaign) -> None:
@@ -190,6 +196,13 @@ def test_it_takes_translations(tmp_path: Path) -> None:
     page = text_of(answer)
     assert re.search(r"BLEU 5 0 100\.00", page)
     assert "copy" in text_of(client.get(BOARD))
+    figures = f"{BOARD}{Submission.objects.get().pk}/figures"
+    assert "| BLEU | 5 | 0 | 100.00 |" in body_of(client.get(f"{figures}.md"))
+    rows = list(csv.DictReader(io.StringIO(body_of(client.get(f"{figures}.csv")).removeprefix("\ufeff"))))
+    assert [(row["system"], row["metric"], row["n"]) for row in rows] == [
+        ("copy", "bleu", "5"),
+        ("copy", "chrf", "5"),
+    ]
 
 
 def test_the_board_can_be_taken_along(campaign: Campaign) -> None:
@@ -217,6 +230,34 @@ def test_the_board_can_be_taken_along(campaign: Campaign) -> None:
     assert float(rows[0]["mean"]) == found["mean"]
     assert client_of(person("ada")).get(f"{BOARD}board.csv").status_code == 404
     assert "Leaderboard, dev" in body_of(client_of(person("otto")).get(f"{BOARD}board.md?split=dev"))
+
+
+def test_ones_figures_can_be_taken_along(campaign: Campaign) -> None:
+    open_to(campaign, "accounts")
+    send("otto", system="s_1", run="1", scores=[place % 2 if place % 9 else 1 for place in range(50)])
+    send("otto", system="s_1", run="2", scores=[place % 2 if place % 7 else 1 for place in range(50)])
+    page = f"{BOARD}{Submission.objects.get(run='1').pk}/"
+    files = {
+        name: {
+            form: body_of(client_of(person(name)).get(f"{page}figures.{form}"))
+            for form in ("md", "tex", "csv", "json")
+        }
+        for name in ("mei", "otto")
+    }
+
+    assert r"\caption{AUC and F1 of the plausible class: s\_1 / 1, test}" in files["mei"]["tex"]
+    assert "means over 2 runs" in files["mei"]["md"]
+    rows = list(csv.DictReader(io.StringIO(files["otto"]["csv"].removeprefix("\ufeff"))))
+    assert [row["group"] for row in rows] == ["all", "Adv"]
+    assert set(rows[0]) == {"system", "run", "split", "threshold", "group", "n", "auc", "f1"}
+    managers = list(csv.DictReader(io.StringIO(files["mei"]["csv"].removeprefix("\ufeff"))))
+    assert {"precision", "recall", "auc_ci95_low", "f1_ci95_high", "reason"} < set(managers[0])
+    for form, text in files["otto"].items():
+        for word in ("recision", "ecall", "nterval", "ci95", "ignature", "imported", "labels"):
+            assert word not in text, (form, word)
+    assert f'href="{page}figures.tex"' in body_of(client_of(person("otto")).get(page))
+    for stranger in ("vera", "ada"):
+        assert client_of(person(stranger)).get(f"{page}figures.csv").status_code == 404
 
 
 # What managers set

@@ -1,0 +1,58 @@
+"""A table as text, and how its figures are rounded."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table as text; the first column names the row, the others hold figures.
+
+    `notes` say why there is a dash in place of a figure, or, without columns, why there is no table; `remarks` what
+    else belongs to the table.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+
+
+def percent(value: float | None) -> str:
+    """A percentage with two decimals, a dash where there is none."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+def coefficient(value: float | None) -> str:
+    """A coefficient with four decimals and its sign; never rounded to a bare zero."""
+    if value is None:
+        return "–"
+    text = f"{value:.4f}"
+    return f"{value:.2e}" if float(text) == 0 and value != 0 else text
+
+
+def p_shown(value: float | None) -> str:
+    """A p-value with four decimals; one that would be 0.0000 as < 0.0001, a dash where there is none."""
+    if value is None:
+        return "–"
+    return "< 0.0001" if value < 0.00005 else f"{value:.4f}"
+
+
+def interval(bounds: Sequence[float] | None, shown: Callable[[float | None], str]) -> str:
+    """An interval, or a dash."""
+    return "–" if bounds is None else f"{shown(bounds[0])} – {shown(bounds[1])}"
+
+
+def why(figures: Iterable[Document], name: str = "reason") -> list[str]:
+    """The reasons of the figures that are undefined, each once."""
+    return list(dict.fromkeys(figure[name] for figure in figures if figure.get(name)))
+
+
+def reasons(figures: Sequence[Document]) -> list[str]:
+    """Why values, intervals and p-values are not there, each reason once."""
+    names = ("reason", "ci95_reason", "p_reason")
+    return list(dict.fromkeys(reason for name in names for reason in why(figures, name)))

@@ -1,0 +1,195 @@
+"""A round's answers in numbers, for figures over all of them. Each function costs a fixed number of queries."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from django.db.models import (
+    BigIntegerField,
+    Case,
+    ExpressionWrapper,
+    F,
+    Func,
+    Max,
+    QuerySet,
+    Value,
+    When,
+)
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from annotation.models import Assignment, Campaign, Item, Part, Round
+from annotation.protocol.base import get_protocol
+from scoring.services.columns import Numbers, columns, looked_up
+from scoring.stats.agreement_groups import Groups
+from scoring.stats.agreement_table import MISSING
+
+NO_PART = -1
+DAY = timedelta(days=1)
+# Account, slot and label travel as one number: a row costs what its columns cost.
+_SLOT_BITS, _LABEL_BITS = 16, 8
+_OFF_THE_SCALE = 2**_LABEL_BITS - 1
+_WORTH_READING_ALL = 0.1  # of the table
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedItems:
+    """Items in the order of the campaign, a row each: `pk`, `position`; `group`, the relation or type.
+
+    `unit`: the compound that an item belongs to; None for triples.
+    """
+
+    pk: Numbers
+    position: Numbers
+    unit: Numbers | None
+    group: Groups
+
+    def __len__(self) -> int:
+        return len(self.pk)
+
+    def rows_of(self, items: Numbers) -> Numbers:
+        """The row of each of these items, -1 for one that is not here."""
+        return looked_up(items, self.pk, np.arange(len(self)), unknown=MISSING)
+
+    def only(self, rows: Numbers) -> "JudgedItems":
+        """These rows."""
+        group = replace(self.group, numbers=self.group.numbers[rows])
+        unit = None if self.unit is None else self.unit[rows]
+        return JudgedItems(self.pk[rows], self.position[rows], unit, group)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Answers to items that were not withdrawn, a row each; of several rounds of one kind the last ones last.
+
+    `item`: its row in `items`, none of which is without an answer. `expert`: an account. `slot`: from 1. `label`: the
+    number of a category, -1 for "cannot judge". `part`: its index, -1 for none. `moment`: in seconds since 1970, or
+    None where the rounds began less than a day ago.
+    """
+
+    items: JudgedItems
+    item: Numbers
+    expert: Numbers
+    slot: Numbers
+    label: Numbers
+    part: Numbers
+    moment: Numbers | None
+
+
+def answers_of(campaign: Campaign, *, round_kind: str, part: int | None = None) -> Answers:
+    """All answers of the rounds of this kind, or of one part: five queries, and one more on SQLite.
+
+    Raises ValueError where an answer is none of the protocol's.
+    """
+    rounds = list(Round.objects.filter(campaign=campaign, kind=round_kind).order_by("number"))
+    items = _items(campaign)
+    found = _columns(campaign, _answered(rounds, part, n_items=len(items)), rounds)
+    index_of = dict(Part.objects.filter(round__in=rounds).values_list("pk", "index"))
+    place = items.rows_of(found["item"])
+    there = place != MISSING
+    if not there.all():  # withdrawn items
+        place, found = place[there], {name: column[there] for name, column in found.items()}
+    answered = np.bincount(place, minlength=len(items)) > 0
+    label = found["answer"] & (2**_LABEL_BITS - 1)
+    if (label == _OFF_THE_SCALE).any():
+        item = items.position[place[label == _OFF_THE_SCALE][0]]
+        raise ValueError(f"Item {item}: its answer is not on the scale of {campaign.protocol}s.")
+    return Answers(
+        items=items.only(np.flatnonzero(answered)),
+        item=(np.cumsum(answered) - 1)[place],
+        expert=found["answer"] >> (_SLOT_BITS + _LABEL_BITS),
+        slot=(found["answer"] >> _LABEL_BITS) & (2**_SLOT_BITS - 1),
+        label=label + MISSING,
+        part=looked_up(found["of_part"], *_pairs(index_of), unknown=NO_PART),
+        moment=found.get("moment"),
+    )
+
+
+def part_groups(answers: Answers) -> Groups:
+    """The part of each item: that of its first slot, should an answer have come from elsewhere."""
+    first_last = np.argsort(-answers.slot.astype(np.int32), kind="stable")
+    part = np.full(len(answers.items), NO_PART)
+    part[answers.item[first_last]] = answers.part[first_last]
+    return Groups(part - NO_PART, ["imported", *map(str, range(int(part.max(initial=NO_PART)) + 1))])
+
+
+def _items(campaign: Campaign) -> JudgedItems:
+    """Every item that was not withdrawn."""
+    group = "relation" if campaign.protocol == Campaign.Protocol.TRIPLE else "unit__type"
+    active = Item.objects.filter(campaign=campaign, retired_at__isnull=True)
+    names = sorted(active.order_by().values_list(group, flat=True).distinct())
+    number = Case(
+        *(When(**{group: name}, then=Value(place)) for place, name in enumerate(names)), default=Value(-1)
+    )
+    of_compounds = ["unit"] if campaign.protocol == Campaign.Protocol.COMPOUND else []
+    pk, position, of_group, *unit = columns(
+        active.annotate(of_group=number), "pk", "position", "of_group", *of_compounds
+    )
+    items = JudgedItems(pk, position, unit[0] if unit else None, Groups(of_group, names))
+    return items.only(np.argsort(position, kind="stable"))
+
+
+def _columns(
+    campaign: Campaign, answered: QuerySet[Assignment], rounds: Sequence[Round]
+) -> dict[str, Numbers]:
+    rows = answered.annotate(
+        answer=_packed(campaign),
+        of_part=Coalesce("part", Value(0), output_field=BigIntegerField()),
+        moment=_Seconds("answered_at"),
+    )
+    names = ["item", "answer", "of_part"]
+    if rounds and min(round_.created_at for round_ in rounds) < timezone.now() - DAY:
+        names.append("moment")
+    if len(rounds) < 2:
+        return dict(zip(names, columns(rows, *names), strict=True))
+    *found, of_round = columns(rows, *names, "round")
+    number = {round_.pk: number for number, round_ in enumerate(rounds)}
+    order = np.argsort(looked_up(of_round, *_pairs(number)), kind="stable")
+    return {name: column[order] for name, column in zip(names, found, strict=True)}
+
+
+def _answered(rounds: Sequence[Round], part: int | None, *, n_items: int) -> QuerySet[Assignment]:
+    """The rows that count."""
+    of_rounds = [round_.pk for round_ in rounds]
+    rows = Assignment.objects.filter(withdrawn_at__isnull=True, answered_at__isnull=False)
+    if connection.vendor != "sqlite":
+        return rows.filter(round__in=of_rounds, **({} if part is None else {"part": part}))
+    # A sum is in no index: SQLite would look rows up one by one in the order of one.
+    unsorted = rows.alias(of_round=F("round_id") + Value(0)).filter(of_round__in=of_rounds)
+    if part is not None:
+        return unsorted.filter(part=part)
+    last = Assignment.objects.aggregate(last=Max("pk"))["last"] or 0
+    if n_items * sum(round_.k for round_ in rounds) < _WORTH_READING_ALL * last:
+        return rows.filter(round__in=of_rounds)
+    return unsorted.filter(pk__range=(0, last))
+
+
+def _packed(campaign: Campaign) -> "ExpressionWrapper[Any]":
+    labels = get_protocol(campaign.protocol).labels
+    number = Case(
+        When(label="", then=Value(0)),
+        *(When(label=label, then=Value(place)) for place, label in enumerate(labels, start=1)),
+        default=Value(_OFF_THE_SCALE),
+    )
+    expert = F("expert_id") * Value(2 ** (_SLOT_BITS + _LABEL_BITS), output_field=BigIntegerField())
+    slot = F("slot") * Value(2**_LABEL_BITS)
+    return ExpressionWrapper(expert + slot + number, output_field=BigIntegerField())
+
+
+class _Seconds(Func):
+    """A moment in seconds since 1970."""
+
+    output_field = BigIntegerField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="STRFTIME('%%%%s', %(expressions)s)")
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="FLOOR(DATE_PART('epoch', %(expressions)s))")
+
+
+def _pairs(known: Mapping[int, int]) -> tuple[Numbers, Numbers]:
+    return np.array([*known], dtype=np.int64), np.array([*known.values()], dtype=np.int64)
