@@ -40,7 +40,7 @@ from scoring.services.human_line import human_line
 from scoring.services.measure import REPORTS, Options, report
 from scoring.services.peeks import record_peek
 from scoring.services.pictures import curve_of, picture_of
-from scoring.services.plans import GOALS, plan
+from scoring.services.plans import A_DAY, GOALS, plan
 from scoring.services.plans import Wish as PlanWish
 from scoring.services.scores import SPLITS, Wish
 from scoring.services.submissions import submit
@@ -203,7 +203,7 @@ class PlanQuery(serializers.Serializer[Any]):
     comparisons = serializers.IntegerField(required=False, min_value=1, max_value=1000)
     population = serializers.IntegerField(required=False, min_value=1)
     experts = serializers.IntegerField(required=False, min_value=1, max_value=99)
-    seconds = serializers.FloatField(required=False, min_value=0)
+    seconds = serializers.FloatField(required=False, min_value=0, max_value=A_DAY)
     acceptable = serializers.FloatField(required=False, min_value=0, max_value=100)
     rejectable = serializers.FloatField(required=False, min_value=0, max_value=100)
     alpha = serializers.FloatField(required=False, min_value=0.001, max_value=0.999)

@@ -248,7 +248,9 @@ class TrainingForm(forms.Form):
 class PlanForm(forms.Form):
     """What every plan may be given; an empty field takes what the campaign has shown so far."""
 
-    seconds = forms.FloatField(label=_("Seconds a judgement takes"), required=False, min_value=0)
+    seconds = forms.FloatField(
+        label=_("Seconds a judgement takes"), required=False, min_value=0, max_value=86_400
+    )
     experts = forms.IntegerField(label=_("Experts on each item"), required=False, min_value=1, max_value=99)
 
     def __init__(self, data: Any = None, *, of: Sequence[str], **more: Any) -> None:

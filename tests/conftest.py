@@ -28,6 +28,21 @@ def pytest_configure() -> None:
     }
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests measured, whichever worker ran them."""
+    reports = [report for several in terminalreporter.stats.values() for report in several]
+    measured = {
+        value
+        for report in reports
+        for name, value in getattr(report, "user_properties", [])
+        if name == "measured"
+    }
+    if measured:
+        terminalreporter.section("measured")
+        for line in sorted(measured):
+            terminalreporter.line(line)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files that tests store go to a temporary folder.

@@ -38,6 +38,9 @@ CAUTIOUS = 0.5  # the rate that takes most, where none is known
 USUAL_AUC = 0.75
 
 
+A_DAY = 86_400.0  # seconds
+
+
 @dataclass(frozen=True, kw_only=True)
 class Wish:
     """What is planned; None takes what the campaign has shown, else a cautious guess."""
@@ -223,6 +226,8 @@ def _design_effect(known: Measured, basis: _Basis) -> float:
 
 
 def _effort(campaign: Campaign, wish: Wish, known: Measured, basis: _Basis) -> Effort:
+    if wish.seconds is not None and not 0 <= wish.seconds <= A_DAY:
+        raise Refused(say("A judgement takes between 0 and 86,400 seconds, which is a day."))
     seconds = known.seconds if wish.seconds is None else wish.seconds
     if seconds is not None:
         basis.take("seconds", wish.seconds, known.seconds, 0.0)

@@ -97,7 +97,9 @@ export function toggleAtom(atom) {
 export function reference(on) {
   const sheet = desk.sheet();
   if (!sheet || seat.settings.reference !== "on_demand") return;
-  if (view.showReference(sheet, on)) sheet.referenceSeen = true;
+  if (!view.showReference(sheet, on) || sheet.referenceSeen) return;
+  sheet.referenceSeen = true;
+  desk.keepDraft();
 }
 
 let referenceStays = false;

@@ -12,9 +12,9 @@ let aside = null; // what is read in a window: while it runs, the unit's clock s
 let activeInAll = 0;
 let restDue = REST;
 
-/** A clock, going on from the sums of an earlier one. */
-export function startClock(sums) {
-  return { wall: 0, visible: 0, active: 0, ...sums };
+/** A clock, going on from what was kept under this name. */
+export function startClock(name) {
+  return { wall: 0, visible: 0, active: 0, ...kept[name] };
 }
 
 /** Let this clock run; the one before it stops. */
@@ -34,7 +34,7 @@ export function stop() {
 /** Something is read in a window over the unit. */
 export function startAside() {
   tick();
-  aside ??= startClock();
+  aside ??= startClock("");
 }
 
 /** It is closed; gives the seconds it was in sight, null where nothing was read. */
@@ -45,10 +45,42 @@ export function stopAside() {
   return stopped && seconds(stopped.visible);
 }
 
-/** What a clock counted so far. */
-export function sums(clock) {
+// Sums of screens that are not done, by a name for each: kept in this browser at once, which a page that goes away
+// needs, and without a word of the items.
+const STORE = `assay-seat-clocks ${seat.user.id} ${seat.campaign}`;
+const KEPT = 100; // the latest
+const kept = stored();
+
+function stored() {
+  try {
+    return JSON.parse(localStorage.getItem(STORE)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function store(change) {
+  change(kept);
+  const all = stored(); // another tab's, too
+  change(all);
+  try {
+    localStorage.setItem(STORE, JSON.stringify(Object.fromEntries(Object.entries(all).slice(-KEPT))));
+  } catch {
+    // A browser that keeps nothing: the time is lost with the page.
+  }
+}
+
+/** Keep what a clock counted so far, until `forget`. */
+export function keep(name, clock) {
   if (clock === running) tick();
-  return { ...clock };
+  store((all) => {
+    delete all[name];
+    all[name] = { ...clock };
+  });
+}
+
+export function forget(name) {
+  if (name in kept) store((all) => delete all[name]);
 }
 
 export function reading(clock) {

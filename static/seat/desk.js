@@ -49,18 +49,15 @@ export async function begin({ flush, waitingEntries }) {
 
 function showOpen(screen, event) {
   const opened = openSheet(screen);
-  const draft = draftOf(screen);
-  if (draft?.kept) restore(opened, draft.kept);
-  show({ sheet: opened, clock: clock.startClock(draft?.clock), correcting: false }, event);
+  const draft = drafts.get(screen.position);
+  if (draft && draft.revisions === revisions(screen)) restore(opened, draft.kept);
+  show({ sheet: opened, clock: clock.startClock(clockOf(screen)), correcting: false }, event);
 }
 
 const revisions = (screen) => screen.rows.map((row) => row.revision).join();
 
-/** What was kept of this screen as it stands: choices, and the time spent on it. */
-function draftOf(screen) {
-  const draft = drafts.get(screen.position);
-  return draft?.revisions === revisions(screen) ? draft : null;
-}
+/** Under which name the time spent on a screen is kept, as it stands. */
+const clockOf = (screen) => `${screen.position}:${revisions(screen)}`;
 
 function show(what, event) {
   current = what;
@@ -135,30 +132,20 @@ export function supplied(screens) {
 /** The screen changed under the expert's hands: keep it, so that a reload or a crash loses nothing. */
 export function keepDraft() {
   tellUnsaved();
-  keep();
+  if (!current || current.correcting) return;
+  const { screen } = current.sheet;
+  const draft = { revisions: revisions(screen), kept: structuredClone(snapshot(current.sheet)) };
+  drafts.set(screen.position, draft);
+  void outbox.saveDraft(owner, screen.position, draft);
 }
 
-/** Choices and time so far. Of a correction only the time: its choices are kept by saving them. */
-export function keep() {
-  if (!current) return;
-  const { sheet: kept, correcting } = current;
-  const { screen } = kept;
-  const draft = {
-    revisions: revisions(screen),
-    kept: correcting ? (draftOf(screen)?.kept ?? null) : structuredClone(snapshot(kept)),
-    clock: clock.sums(current.clock),
-  };
-  drafts.set(screen.position, draft);
-  outbox.saveDraft(owner, screen.position, draft).catch(() => {}); // without it only a reload loses something
+/** The same for the time spent on it so far. */
+export function keepTime() {
+  if (current) clock.keep(clockOf(current.sheet.screen), current.clock);
 }
 
 function dropDraft(position) {
   if (drafts.delete(position)) void outbox.removeDraft(owner, position);
-}
-
-/** An answered screen that was only looked at. */
-function forgetTime(position) {
-  if (!drafts.get(position)?.kept) dropDraft(position);
 }
 
 /** Save what is on the screen and go on. False where something is missing; `event` is the press that did it. */
@@ -224,10 +211,7 @@ function sayPartDone(part) {
 function saveCorrection(event) {
   const { sheet: saved } = current;
   const answers = changes(saved);
-  if (answers.length) {
-    enqueue(saved, answers, current.clock);
-    dropDraft(saved.screen.position);
-  }
+  if (answers.length) enqueue(saved, answers, current.clock);
   advanced(event?.code);
   leave(event);
   if (answers.length) status.cue(say("corrected"), "ok");
@@ -251,6 +235,7 @@ function enqueue(saved, answers, spent) {
   const body = { answers, ...clock.reading(spent), ...record.place(), ...circumstances };
   if (isCompound) body.reference_seen = saved.referenceSeen;
   const entry = { ...owner, kind: "answers", unit: screen.id, position: screen.position, client_key: uuid(), body };
+  clock.forget(clockOf(screen));
   record.add(withAnswers(screen, answers));
   outbox.add(structuredClone(entry)).then(send);
 }
@@ -267,7 +252,7 @@ export function later(event) {
     status.cue(say("postponedFull", { n: putOff.size }));
     return;
   }
-  keep();
+  keepTime();
   putOff.add(screen.position);
   const assignments = screen.rows.map((row) => row.assignment);
   outbox.add({ ...owner, kind: "later", unit: screen.id, position: screen.position, assignments }).then(send);
@@ -312,18 +297,18 @@ export function correct(screen, event) {
     location.assign(`${seat.urls.judge}?position=${screen.position}`); // a page opened with nothing left on it
     return;
   }
-  if (current?.correcting) forgetTime(current.sheet.screen.position);
+  if (current?.correcting) clock.forget(clockOf(current.sheet.screen)); // only looked at
   else if (current) {
-    keep();
+    keepTime();
     resume = current;
   }
-  show({ sheet: openSheet(screen), clock: clock.startClock(draftOf(screen)?.clock), correcting: true }, event);
+  show({ sheet: openSheet(screen), clock: clock.startClock(clockOf(screen)), correcting: true }, event);
 }
 
 /** From a correction back to where one was. */
 export function leave(event) {
   if (!current?.correcting) return;
-  forgetTime(current.sheet.screen.position);
+  clock.forget(clockOf(current.sheet.screen));
   if (resume) {
     const back = resume;
     resume = null;

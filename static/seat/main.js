@@ -100,15 +100,15 @@ window.addEventListener("focus", () => {
 });
 window.addEventListener("popstate", (event) => void desk.goTo(positionOf(event)));
 window.addEventListener("pagehide", () => {
-  desk.keep();
+  desk.keepTime();
   const read = dialogs.stopReading();
   void sender.parting(read ? [...entries, read] : entries);
 });
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "hidden") desk.keep();
+  if (document.visibilityState === "hidden") desk.keepTime();
 });
 // A crash costs no more than that.
-setInterval(desk.keep, 30_000);
+setInterval(desk.keepTime, 30_000);
 // Only where the browser keeps nothing would leaving lose an answer.
 window.addEventListener("beforeunload", (event) => {
   if (!outbox.isDurable() && entries.length + outbox.underWay()) event.preventDefault();

@@ -54,7 +54,6 @@ async function inStore(name, mode, use) {
   return new Promise((resolve, reject) => {
     const transaction = database.transaction(name, mode, { durability: "strict" });
     const request = use(transaction.objectStore(name));
-    if (mode === "readwrite") transaction.commit?.(); // a page that goes away waits for nothing more
     transaction.oncomplete = () => resolve(request?.result);
     transaction.onabort = () => reject(transaction.error);
   });
@@ -87,10 +86,10 @@ export async function waiting({ user, campaign }) {
   return [...found, ...inMemory].sort((a, b) => a.seq - b.seq);
 }
 
-/** How much waits for this person in all campaigns. */
+/** How much of what this person said waits, in all campaigns. Time spent on reading is nothing to ask about. */
 export async function waitingOf(user) {
   const found = (await inStore("outbox", "readonly", (store) => store.getAll())) ?? [];
-  return [...found, ...memory.values()].filter((one) => one.user === user).length;
+  return [...found, ...memory.values()].filter((one) => one.user === user && one.kind !== "time").length;
 }
 
 export async function update(entry) {
@@ -104,8 +103,7 @@ export async function remove(entry, why = "done") {
   announce({ kind: "removed", entry, why });
 }
 
-export async function saveDraft(owner, position, { kept, ...rest }) {
-  const draft = { ...rest, kept: forgetful ? null : kept };
+export async function saveDraft(owner, position, draft) {
   await inStore("drafts", "readwrite", (store) => store.put({ ...owner, position, draft }));
 }
 
@@ -120,13 +118,7 @@ export async function removeDraft({ user, campaign }, position) {
   await inStore("drafts", "readwrite", (store) => store.delete([user, campaign, position]));
 }
 
-let forgetful = false;
-
-/** At sign-out nothing of the items stays in this browser; the time spent on a unit is no text and does. */
+/** At sign-out nothing of the items stays in this browser. */
 export async function forgetDrafts() {
-  forgetful = true;
-  const all = (await inStore("drafts", "readonly", (store) => store.getAll())) ?? [];
-  await inStore("drafts", "readwrite", (store) => {
-    for (const one of all) store.put({ ...one, draft: { ...one.draft, kept: null } });
-  });
+  await inStore("drafts", "readwrite", (store) => store.clear());
 }

@@ -394,6 +394,8 @@ def test_it_shows_the_reference_while_the_key_is_held_and_says_so(
     expect(reference).to_be_visible()
     page.keyboard.up("r")
     expect(reference).to_be_hidden()
+    page.reload()
+    alive(page)
     press(page, "a", "Enter")
     all_saved(page)
 

@@ -145,3 +145,12 @@ def test_it_writes_down_who_asked_for_interim_figures(tmp_path: Path) -> None:
     given = get(mei, "agreement/")
     assert (given.status_code, given.json()["n_items"]) == (200, 6)
     assert [(peek.kind, peek.by) for peek in peeks_of(campaign)] == [("agreement", mei)]
+
+
+def test_it_plans_with_no_more_than_a_day_a_judgement(tmp_path: Path) -> None:
+    mei = member(judged("triple", tmp_path), "mei", "manager")
+    programs = Client()
+    programs.force_login(mei, backend="django.contrib.auth.backends.ModelBackend")
+    answer = programs.get("/api/v1/campaigns/main/plan/?goal=spot-check&seconds=2e307")
+    assert answer.status_code == 400
+    assert "seconds" in answer.content.decode()
