@@ -33,7 +33,9 @@ def _postgresql() -> list[str]:
 
 def _sqlite() -> list[str]:
     statements = (
-        answers_sql.READ.format(slug="?", expert="?", ids="IN (?)", screen="?"),
+        answers_sql.READ.format(
+            slug="?", expert="?", ids="IN (?)", screen="?", listed="group_concat(open_round.id)"
+        ),
         answers_sql.SET.replace("%s", "?"),
         answers_sql.NEXT_SQLITE.format(round="?", expert="?", after="?", count="?", but=""),
     )

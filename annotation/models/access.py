@@ -15,6 +15,7 @@ class Invitation(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["-created_at"]

@@ -42,10 +42,16 @@ class Campaign(models.Model):
     # What is marked in translations: the forms of each atom by which the automatic check looks. Empty: nothing.
     highlighted_forms = models.JSONField(default=dict)
     order = models.CharField(_("order of triples"), max_length=10, choices=Order, default=Order.SHUFFLED)
+    # A campaign's own relations, answers, reasons and class groups, where it does not use the protocol's; see
+    # `protocol/wording.py`. Scores and label rules stay the protocol's.
+    wording = models.JSONField(default=dict)
+    names_in_discussion = models.BooleanField(_("pseudonyms beside answers under discussion"), default=False)
     rule = models.CharField(max_length=40, blank=True)  # the label rule of the last finalize
     label_version = models.PositiveIntegerField(default=0)  # raised whenever a final label changed
     created_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+    closed_at = models.DateTimeField(null=True)  # nobody judges any more
+    archived_at = models.DateTimeField(null=True)  # and it is out of the way; both can be undone
 
     class Meta:
         ordering = ["-created_at", "-id"]

@@ -103,7 +103,7 @@ class ItemQuerySet(models.QuerySet["Item"]):
         return self.filter(batch__published_at__isnull=False)
 
     def active(self) -> "ItemQuerySet":
-        """The items that count: published, neither withdrawn nor replaced by a corrected text."""
+        """The items that count: published, neither withdrawn, replaced by a corrected text nor set aside."""
         return self.published().filter(retired_at__isnull=True)
 
 
@@ -113,6 +113,7 @@ class Item(models.Model):
     class Retired(models.TextChoices):
         WITHDRAWN = "withdrawn", _("withdrawn")
         REPLACED = "replaced", _("replaced by a corrected text")
+        SET_ASIDE = "set_aside", _("set aside for a dry run")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="items")
     unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="items")
@@ -132,6 +133,8 @@ class Item(models.Model):
     imported_label = models.CharField(max_length=3, blank=True)
     retired_at = models.DateTimeField(null=True)
     retired_why = models.CharField(max_length=10, choices=Retired, blank=True)
+    # Talked about before its independent answers were in, in a dry run: kept out of agreement.
+    exposed_at = models.DateTimeField(null=True)
 
     objects = ItemQuerySet.as_manager()
 

@@ -31,7 +31,13 @@ class Round(models.Model):
     k = models.PositiveSmallIntegerField()
     state = models.CharField(max_length=10, choices=State, default=State.OPEN)
     guideline = models.ForeignKey(Guideline, on_delete=models.PROTECT, related_name="+")
+    settings = models.JSONField(
+        default=dict
+    )  # what was fixed beforehand: seed, sample, gate, plan of a spot check
+    outcome = models.JSONField(null=True)  # how it ended: figures, decision, reason, who was missing
+    due_on = models.DateField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    closed_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["id"]
@@ -49,6 +55,9 @@ class Design(models.Model):
     seed = models.PositiveIntegerField()
     hash = models.CharField(max_length=64)
     plan = models.JSONField()  # as `assign_parts --json` printed it
+    closed_at = models.DateTimeField(
+        null=True
+    )  # of a batch: its answers are frozen, its items may be discussed
     created_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -155,3 +164,36 @@ class HandIn(models.Model):
     class Meta:
         ordering = ["at"]
         constraints = [models.UniqueConstraint(fields=["part", "expert"], name="hand_in_once")]
+
+
+class Return(models.Model):
+    """A manager gave an answer back with a ruling: what "cannot judge" or a problem was about is cleared up.
+
+    It waits until the expert has answered again, which the assignment's revision tells.
+    """
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.CASCADE, related_name="returns")
+    revision = models.PositiveIntegerField()  # of the answer that was given back
+    ruling = models.TextField()
+    by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["at", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["assignment", "revision"], name="answer_returned_once"),
+            models.CheckConstraint(condition=~Q(ruling=""), name="return_has_a_ruling"),
+        ]
+
+
+class Gold(models.Model):
+    """An item whose label is known beforehand. Nothing an expert gets says so."""
+
+    item = models.OneToOneField(Item, on_delete=models.CASCADE, related_name="gold")
+    label = models.CharField(max_length=3)
+    note = models.CharField(max_length=500, blank=True)
+    by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["item"]

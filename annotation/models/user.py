@@ -37,6 +37,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     notice_read_at = models.DateTimeField(
         null=True, editable=False
     )  # of what is recorded, by whom seen, how long
+    erased_at = models.DateTimeField(null=True, editable=False)  # name and address are gone, the work stays
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = UserManager()

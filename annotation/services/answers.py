@@ -124,7 +124,7 @@ class _Write(_Attempt):
 
     def read_next(self) -> list[answers_sql.Row]:
         return answers_sql.read_next(
-            round_id=self.place.round, expert=self.expert_id, after=self.after, count=self.count
+            rounds=self.place.open_rounds, expert=self.expert_id, after=self.after, count=self.count
         )
 
     def judged(self, saved: list[Saved], rows: list[answers_sql.Row]) -> Judged:

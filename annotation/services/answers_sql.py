@@ -30,8 +30,8 @@ LARGEST_ID = 2**63 - 1
 class Place:
     """Where the rows of a sheet stand: whose campaign and round, and who may write there.
 
-    `guideline` is the version in force; `atoms` is how many the sheet's compound has, None where only the
-    statement that writes will look.
+    `guideline` is the version in force; `open_rounds` are those from which the next screens come; `atoms` is how many
+    the sheet's compound has, None where only the statement that writes will look.
     """
 
     password: str
@@ -43,6 +43,7 @@ class Place:
     zero_detail: bool
     round: int
     guideline: int
+    open_rounds: tuple[int, ...]
     atoms: int | None = None
 
 
@@ -50,17 +51,21 @@ class NotFound(Exception):
     """This user has no such rows in such a campaign."""
 
 
-READ = """
+# Of a campaign, in the order they were opened. Most have one; hidden repeats and a dry run stand beside it.
+OPEN_ROUNDS = """
+SELECT w.id FROM annotation_round w WHERE w.campaign_id = {campaign} AND w.state = 'open' ORDER BY w.id
+"""
+READ = f"""
 SELECT u.password, u.is_active, c.id, c.protocol, c.reference, c.reasons, c.zero_detail, a.round_id,
-       r.guideline_id, a.unit_id,
-       (SELECT s.unit_id FROM annotation_assignment s WHERE s.id = {screen} AND s.expert_id = {expert}),
+       r.guideline_id, (SELECT {{listed}} FROM ({OPEN_ROUNDS.format(campaign="c.id")}) open_round), a.unit_id,
+       (SELECT s.unit_id FROM annotation_assignment s WHERE s.id = {{screen}} AND s.expert_id = {{expert}}),
        (SELECT w.atoms FROM annotation_unit w WHERE w.id = a.unit_id)
 FROM annotation_user u
 JOIN annotation_membership m ON m.user_id = u.id AND m.role = 'expert'
-JOIN annotation_campaign c ON c.id = m.campaign_id AND c.slug = {slug}
-JOIN annotation_assignment a ON a.expert_id = {expert} AND a.id {ids}
+JOIN annotation_campaign c ON c.id = m.campaign_id AND c.slug = {{slug}}
+JOIN annotation_assignment a ON a.expert_id = {{expert}} AND a.id {{ids}}
 JOIN annotation_round r ON r.id = a.round_id AND r.campaign_id = c.id
-WHERE u.id = {expert}
+WHERE u.id = {{expert}}
 """
 
 
@@ -74,19 +79,29 @@ def read(sheet: Sheet, *, slug: str, expert: int) -> Place:
             _execute_prepared(cursor, "assay_read", [slug, expert, ids, sheet.screen])
         else:
             places = ", ".join(["%s"] * len(ids))
-            statement = READ.format(slug="%s", expert="%s", ids=f"IN ({places})", screen="%s")
+            statement = READ.format(
+                slug="%s",
+                expert="%s",
+                ids=f"IN ({places})",
+                screen="%s",
+                listed="group_concat(open_round.id)",
+            )
             cursor.execute(statement, [sheet.screen, expert, slug, expert, *ids, expert])
         rows = cursor.fetchall()
     if (
         len(rows) != len(ids)
         or len({row[:9] for row in rows}) != 1
-        or {row[9] for row in rows} != {rows[0][10]}
+        or {row[10] for row in rows} != {rows[0][11]}
     ):
         raise NotFound
-    place = Place(*rows[0][:9])
+    place = Place(*rows[0][:9], _numbers(rows[0][9]))
     _remember(place, slug=slug, expert=expert)
-    atoms = rows[0][11]
+    atoms = rows[0][12]
     return replace(place, atoms=len(json.loads(atoms) if isinstance(atoms, str) else atoms))
+
+
+def _numbers(listed: str | None) -> tuple[int, ...]:
+    return tuple(int(number) for number in listed.split(",")) if listed else ()
 
 
 _places: dict[tuple[str, int], Place] = {}  # as this process last read them
@@ -133,19 +148,38 @@ WHERE a.round_id = {{round}} AND a.expert_id = {{expert}} AND a.withdrawn_at IS 
 ORDER BY a.queue, a."row"
 """
 # PostgreSQL takes a LIMIT that it does not know for a tenth of all rows, but an array for ten of them: only then
-# is the plan the same in a small campaign and in a large one.
+# is the plan the same in a small campaign and in a large one. OFFSET 0 keeps it from planning all rounds as one.
 NEXT_SQLITE = NEXT.replace("{among}", f"IN ({OPEN_PLACES})")
-NEXT_POSTGRESQL = NEXT.replace("{among}", f"= ANY (ARRAY ({OPEN_PLACES}))")
+NEXT_POSTGRESQL = f"""
+SELECT coming.* FROM unnest({{rounds}}) AS of_round (id)
+CROSS JOIN LATERAL ({NEXT.replace("{among}", f"= ANY (ARRAY ({OPEN_PLACES}))")} OFFSET 0) coming
+""".replace("{round}", "of_round.id")
 
 
-def read_next(*, round_id: int, expert: int, after: int, count: int) -> list[Row]:
-    """The rows of the next `count` screens after a place in the queue."""
-    statement = NEXT_POSTGRESQL if connection.vendor == "postgresql" else NEXT_SQLITE
-    statement = statement.format(round="%s", expert="%s", after="%s", count="%s", but="")
+def read_next(*, rounds: Sequence[int], expert: int, after: int, count: int) -> list[Row]:
+    """The rows of the next `count` screens of these rounds after a place in the queue."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, [round_id, expert, round_id, expert, after, count])
-        rows: list[Row] = cursor.fetchall()
-        return rows
+        if connection.vendor == "postgresql":
+            statement = NEXT_POSTGRESQL.format(rounds="%s", expert="%s", after="%s", count="%s", but="")
+            cursor.execute(statement, [list(rounds), expert, expert, after, count])
+            return _first_screens(cursor.fetchall(), count)
+        statement = NEXT_SQLITE.format(round="%s", expert="%s", after="%s", count="%s", but="")
+        rows: list[Row] = []
+        for round_id in rounds:
+            cursor.execute(statement, [round_id, expert, round_id, expert, after, count])
+            rows += cursor.fetchall()
+        return _first_screens(rows, count)
+
+
+def _queue(row: Row) -> int:
+    """Of a row in the order of SCREEN_COLUMNS."""
+    return int(row[3])
+
+
+def _first_screens(rows: list[Row], count: int) -> list[Row]:
+    """Each round gave its first `count` screens, in their order; of all of them the first."""
+    last = sorted({_queue(row) for row in rows})[:count][-1:]
+    return sorted((row for row in rows if _queue(row) <= last[0]), key=_queue)
 
 
 CHANGE_WHERE = """
@@ -167,9 +201,9 @@ coalesce((
 ), {in_force})
 """
 # Parameters: $1 expert, $2 screen, $3 round, $4 now, $5 client key, $6 digest; $7 … $16 one array for each field of
-# the answers; $17 … $25 what is the same for all of them; $26 after, $27 count; $28 … $35 what is taken for true.
-SAME_PLACE = """
-a.round_id = $3 AND EXISTS (
+# the answers; $17 … $25 what is the same for all of them; $26 after, $27 count; $28 … $36 what is taken for true.
+SAME_PLACE = f"""
+a.round_id = $3 AND $36 = ARRAY ({OPEN_ROUNDS.format(campaign="$29")}) AND EXISTS (
     SELECT 1 FROM annotation_user u
     JOIN annotation_membership m ON m.user_id = u.id AND m.role = 'expert'
     JOIN annotation_campaign c ON c.id = m.campaign_id
@@ -212,18 +246,26 @@ added AS (
     FROM changed c JOIN given g ON g.id = c.id
     RETURNING assignment_id
 ),
-coming AS ({NEXT_POSTGRESQL.format(round="$3", expert="$1", after="$26", count="$27", but="AND o.id <> ALL ($7)")})
+coming AS ({
+    NEXT_POSTGRESQL.format(rounds="$36", expert="$1", after="$26", count="$27", but="AND o.id <> ALL ($7)")
+})
 SELECT (SELECT count(*) FROM added), coming.* FROM (VALUES (1)) one LEFT JOIN coming ON true
 """
 PREPARED = {
     "assay_read": (
         "text, bigint, bigint[], bigint",
-        READ.format(slug="$1", expert="$2", ids="= ANY ($3)", screen="$4"),
+        READ.format(
+            slug="$1",
+            expert="$2",
+            ids="= ANY ($3)",
+            screen="$4",
+            listed="string_agg(open_round.id::text, ',')",
+        ),
     ),
     "assay_judge": (
         "bigint, bigint, bigint, timestamptz, uuid, text, bigint[], int[], text[], text[], text[], text[], text[], "
         "text[], text[], boolean[], float8, float8, float8, text, int, boolean, jsonb, bigint, text, bigint, int, "
-        "text, bigint, text, text, text, text, boolean, bigint",
+        "text, bigint, text, text, text, text, boolean, bigint, bigint[]",
         ONE_STATEMENT,
     ),
 }
@@ -268,7 +310,7 @@ def write_and_read_next(
         raise FellShort from None
     if not count:
         return []
-    return read_next(round_id=place.round, expert=expert, after=after, count=count)
+    return read_next(rounds=place.open_rounds, expert=expert, after=after, count=count)
 
 
 def _in_one_statement(
@@ -279,14 +321,14 @@ def _in_one_statement(
         expert, sheet.screen, place.round, timezone.now(), str(sheet.client_key), sheet.digest,
         *(list(values) for values in fields), *_about(sheet), sheet.guideline or place.guideline, source, after, count,
         place.password, place.campaign, slug, place.protocol, place.reference, place.reasons, place.zero_detail,
-        place.guideline,
+        place.guideline, list(place.open_rounds),
     ]  # fmt: skip
     with connection.cursor() as cursor:
         _execute_prepared(cursor, "assay_judge", parameters)
         rows = cursor.fetchall()
     if rows[0][0] != len(sheet.answers):
         raise FellShort
-    return [row[1:] for row in rows if row[1] is not None]
+    return _first_screens([row[1:] for row in rows if row[1] is not None], count)
 
 
 def _given(answer: Answer) -> list[Any]:

@@ -6,8 +6,6 @@ file reads what is to be assigned and writes the rows.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max, QuerySet
@@ -24,39 +22,24 @@ from annotation.models import (
     Round,
     User,
 )
-from annotation.protocol.assignment import (
-    Plan,
-    PlanUnit,
-    context_order,
-    draw_sample,
-    plan,
-    run_order,
-    unit_order,
-)
+from annotation.protocol.assignment import Plan, PlanUnit, draw_sample, plan
 from annotation.protocol.sentences import say
 from annotation.services.campaigns import check_seed, main_round
 from annotation.services.completion import Completion, plan_completion
 from annotation.services.errors import Refused
+from annotation.services.layout import (
+    CHUNK,
+    IN_UNIT,
+    POSTPONED,
+    Place,
+    UnitRows,
+    last_place,
+    share_of,
+    store_in_chunks,
+    unit_rows,
+)
 from annotation.services.people import add_member, audit, check_experts, check_name, find_or_create_experts
 from annotation.services.planner import renew_counts
-
-CHUNK = 2000
-RUN_LENGTH = 20  # triples of one relation in a row, where the campaign asks for runs
-POSTPONED = 1000  # places kept free at the end of each part for what an expert postpones
-
-
-@dataclass(frozen=True)
-class UnitRows:
-    """A unit that is not assigned yet: its items, context by context."""
-
-    pk: int
-    key: str
-    relation: str  # of a triple; compounds have none
-    contexts: tuple[tuple[int, ...], ...]  # the items of each context; a triple is one context with one item
-
-    @property
-    def n_items(self) -> int:
-        return sum(len(items) for items in self.contexts)
 
 
 def unassigned_units(round_: Round) -> list[UnitRows]:
@@ -69,9 +52,9 @@ def unassigned_units(round_: Round) -> list[UnitRows]:
         .filter(campaign=round_.campaign)
         .exclude(unit__in=PartUnit.objects.filter(round=round_).values("unit"))
         .exclude(unit__in=round_.assignments.filter(withdrawn_at__isnull=True).values("unit"))
-        .order_by("unit__position", *_IN_UNIT)
+        .order_by("unit__position", *IN_UNIT)
     )
-    return _unit_rows(items)
+    return unit_rows(items)
 
 
 def late_items(round_: Round) -> QuerySet[Item]:
@@ -80,23 +63,8 @@ def late_items(round_: Round) -> QuerySet[Item]:
         Item.objects.active()
         .filter(unit__in=PartUnit.objects.filter(round=round_).values("unit"))
         .exclude(pk__in=round_.assignments.values("item"))
-        .order_by("unit__position", *_IN_UNIT)
+        .order_by("unit__position", *IN_UNIT)
     )
-
-
-_IN_UNIT = ("context__number", "context", "position")
-
-
-def _unit_rows(items: QuerySet[Item]) -> list[UnitRows]:
-    contexts: dict[tuple[int, str, str], dict[int | None, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for unit, key, relation, context, item in items.values_list(
-        "unit", "unit__key", "relation", "context", "pk"
-    ).iterator(CHUNK):
-        contexts[unit, key, relation][context].append(item)
-    return [
-        UnitRows(*unit, tuple(tuple(found) for found in by_context.values()))
-        for unit, by_context in contexts.items()
-    ]
 
 
 def plan_parts(
@@ -196,7 +164,7 @@ def assign_parts(
 
 def _extend(round_: Round) -> None:
     """Give late items to the experts of their units, a unit's translations together on screens at the part's end."""
-    late = _unit_rows(late_items(round_))
+    late = unit_rows(late_items(round_))
     if not late:
         return
     experts_of = _experts_by_unit(round_)
@@ -208,12 +176,12 @@ def _extend(round_: Round) -> None:
     parts = round_.parts.in_bulk()
     for (part, slot, expert), units in shares.items():
         mine = round_.assignments.filter(expert=expert)
-        place = _Place(
-            position=_last_place(round_, people[expert]).position,
+        place = Place(
+            position=last_place(round_, people[expert]).position,
             queue=mine.filter(part=part).aggregate(last=Max("queue"))["last"] + 1 - POSTPONED,
         )
-        rows = _share(round_, parts[part], units, slot=slot, expert=people[expert])
-        _in_chunks(Assignment, place.put(rows))
+        rows = share_of(round_, parts[part], units, slot=slot, expert=people[expert])
+        store_in_chunks(Assignment, place.put(rows))
         HandIn.objects.filter(part=part, expert=expert).delete()  # there is work in it again
 
 
@@ -240,7 +208,7 @@ def _store(round_: Round, planned: Plan, *, people: dict[str, User], by: User | 
     parts = Part.objects.bulk_create(
         Part(round=round_, design=design, index=first + part.index) for part in planned.parts
     )
-    _in_chunks(
+    store_in_chunks(
         PartUnit,
         (
             PartUnit(round=round_, part=row, unit_id=units[key].pk)
@@ -248,20 +216,20 @@ def _store(round_: Round, planned: Plan, *, people: dict[str, User], by: User | 
             for key in part.unit_keys
         ),
     )
-    places = {name: _last_place(round_, person) for name, person in people.items()}
+    places = {name: last_place(round_, person) for name, person in people.items()}
     for row, part in zip(parts, planned.parts, strict=True):
         for slot, name in enumerate(part.experts, start=1):
             share = [units[key] for key in part.unit_keys]
-            rows = _share(round_, row, share, slot=slot, expert=people[name])
-            _in_chunks(Assignment, places[name].put(rows))
+            rows = share_of(round_, row, share, slot=slot, expert=people[name])
+            store_in_chunks(Assignment, places[name].put(rows))
 
 
 def _store_completion(
     round_: Round, planned: Plan, completion: Completion, *, people: dict[str, User], by: User | None
 ) -> None:
     """One part of all units that were begun elsewhere; everybody gets the items that lack them."""
-    items = Item.objects.filter(pk__in=completion.places).order_by("unit__position", *_IN_UNIT)
-    units = _unit_rows(items)
+    items = Item.objects.filter(pk__in=completion.places).order_by("unit__position", *IN_UNIT)
+    units = unit_rows(items)
     design = Design.objects.create(
         round=round_,
         name=planned.design,
@@ -272,11 +240,11 @@ def _store_completion(
     )
     last = round_.parts.aggregate(last=Max("index"))["last"]
     part = Part.objects.create(round=round_, design=design, index=0 if last is None else last + 1)
-    _in_chunks(PartUnit, (PartUnit(round=round_, part=part, unit_id=unit.pk) for unit in units))
+    store_in_chunks(PartUnit, (PartUnit(round=round_, part=part, unit_id=unit.pk) for unit in units))
     for name, person in people.items():
         mine = [left for unit in units if (left := _only_of(unit, completion, name)).n_items]
-        rows = _share(round_, part, mine, slot=1, expert=person)
-        _in_chunks(Assignment, _last_place(round_, person).put(_in_slots(rows, completion, name)))
+        rows = share_of(round_, part, mine, slot=1, expert=person)
+        store_in_chunks(Assignment, last_place(round_, person).put(_in_slots(rows, completion, name)))
 
 
 def _only_of(unit: UnitRows, completion: Completion, name: str) -> UnitRows:
@@ -289,85 +257,3 @@ def _in_slots(rows: Iterator[Assignment], completion: Completion, name: str) -> 
     for row in rows:
         row.slot = completion.slot(row.item_id, name) or row.slot
         yield row
-
-
-@dataclass
-class _Place:
-    """Where an expert's next screen stands in their order, and when it comes up."""
-
-    position: int
-    queue: int
-
-    def put(self, rows: Iterator[Assignment]) -> Iterator[Assignment]:
-        """Give a part's rows their places: `position` comes in counting screens from 0 in this part."""
-        start, base = self.position + 1, self.queue + POSTPONED
-        for row in rows:
-            row.queue = base + row.position
-            row.position += start
-            self.position, self.queue = row.position, row.queue
-            yield row
-
-
-def _last_place(round_: Round, expert: User) -> _Place:
-    """Over all rounds of the campaign: a position names one screen of an expert, whichever round it is in."""
-    given = Assignment.objects.filter(round__campaign=round_.campaign_id, expert=expert)
-    last = given.aggregate(position=Max("position"), queue=Max("queue"))
-    return _Place(last["position"] or 0, last["queue"] or 0)
-
-
-def _share(
-    round_: Round, part: Part, units: Sequence[UnitRows], *, slot: int, expert: User
-) -> Iterator[Assignment]:
-    """One expert's assignments in one part, screen by screen in their own order.
-
-    Where several systems translated a context differently, each screen holds one translation per context; all
-    units come once before the second translations begin, so that the variants of a unit lie far apart.
-    """
-    seed = round_.campaign.seed
-    screen = 0
-    for variant in range(max((len(items) for unit in units for items in unit.contexts), default=0)):
-        shown = [unit for unit in units if any(len(items) > variant for items in unit.contexts)]
-        for unit in _in_order(round_.campaign, shown, seed=seed + variant, expert=expert):
-            for row, item in enumerate(_screen_items(unit, variant, seed=seed, expert=expert), start=1):
-                yield Assignment(
-                    round=round_,
-                    part=part,
-                    unit_id=unit.pk,
-                    item_id=item,
-                    expert=expert,
-                    slot=slot,
-                    position=screen,
-                    row=row,
-                    queue=0,
-                )
-            screen += 1
-
-
-def _in_order(
-    campaign: Campaign, units: Sequence[UnitRows], *, seed: int, expert: User
-) -> Iterator[UnitRows]:
-    """The units in the expert's own drawn order: fully shuffled, or in runs of one relation."""
-    name = expert.username_folded
-    order = unit_order([unit.key for unit in units], seed=seed, expert=name)
-    if campaign.order == Campaign.Order.RUNS:
-        relations = [unit.relation for unit in units]
-        order = run_order(relations, order, length=RUN_LENGTH, seed=seed, expert=name)
-    return (units[index] for index in order)
-
-
-def _screen_items(unit: UnitRows, variant: int, *, seed: int, expert: User) -> Iterator[int]:
-    """The items on one screen, contexts and translations in the expert's own drawn order."""
-    name = expert.username_folded
-    for context in context_order(len(unit.contexts), seed=seed, expert=name, unit_key=unit.key):
-        items = unit.contexts[context]
-        if len(items) > variant:
-            order = context_order(len(items), seed=seed, expert=name, unit_key=f"{unit.key}\n{context}")
-            yield items[order[variant]]
-
-
-def _in_chunks(
-    model: type[Assignment] | type[PartUnit], rows: Iterator[Assignment] | Iterator[PartUnit]
-) -> None:
-    iterator = iter(rows)
-    while chunk := list(islice(iterator, CHUNK)):
-        model._default_manager.bulk_create(chunk)  # type: ignore[arg-type]

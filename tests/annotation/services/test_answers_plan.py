@@ -41,11 +41,13 @@ def test_every_large_table_is_read_by_an_index(n_items: int) -> None:
         )
         for row in given
     )
-    renew_counts(Annotation)  # an empty table would rightly be read as it is
+    renew_counts(Annotation)
     plan = scans()
     for index in INDEXES[connection.vendor]:
         assert any(index in line for line in plan), (index, plan)
     for line in plan:
+        if " on annotation_context " in line:
+            continue  # triples have none: an empty table is rightly read as it is
         assert "Seq Scan" not in line, plan
         assert not line.startswith("SCAN"), plan
         assert "TEMP B-TREE" not in line, plan

@@ -1,0 +1,127 @@
+"""Rounds beside the main one: opened with all their assignments, closed, opened again, named for people.
+
+A dry run, a resolution, a re-judgement, a spot check and drawn repeats differ in what they give to whom; that is
+decided by the service of each kind. How a round is stored is the same for all and stands here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.models import Assignment, Campaign, Design, Guideline, Item, Part, PartUnit, Round, User
+from annotation.services.errors import Refused
+from annotation.services.layout import IN_UNIT, last_place, share_of, store_in_chunks, unit_rows
+from annotation.services.people import audit
+from annotation.services.planner import renew_counts
+
+FIRST_INDEX = 10_000  # of parts beside the main round's, so that an index names one part of the campaign
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """Some items and who judges each of them, slot 1 first."""
+
+    items: Sequence[int]
+    experts: Sequence[User]
+
+
+def open_round(
+    campaign: Campaign,
+    kind: Round.Kind,
+    *,
+    shares: Sequence[Share],
+    settings: dict[str, Any],
+    by: User | None,
+    due_on: date | None = None,
+) -> Round:
+    """Store a round with a part for each share, and all assignments of it, in one transaction.
+
+    It gets the next number of its kind and the guidelines in force. All shares have as many experts; a unit stands in
+    one share. Raises Refused where there is nothing to judge or a round of this kind is still open.
+    """
+    given = [share for share in shares if share.items]
+    if not given:
+        raise Refused(_("There is nothing to judge in such a round."))
+    (k,) = {len(share.experts) for share in given}
+    with transaction.atomic():
+        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+        of_kind = campaign.rounds.filter(kind=kind)
+        if of_kind.filter(state=Round.State.OPEN).exists():
+            raise Refused(_("A round of this kind is open; close it before you open another."))
+        round_ = Round.objects.create(
+            campaign=campaign,
+            kind=kind,
+            number=(of_kind.aggregate(last=Max("number"))["last"] or 0) + 1,
+            k=k,
+            guideline=latest_guideline(campaign),
+            settings=settings,
+            due_on=due_on,
+        )
+        design = Design.objects.create(
+            round=round_, name=kind, seed=settings.get("seed", campaign.seed), hash="", plan={}, created_by=by
+        )
+        for share in given:
+            _store(round_, design, share)
+        renew_counts(PartUnit, Assignment)
+        audit(campaign, by, "round opened", {**described(round_), "items": sum(len(s.items) for s in given)})
+    return round_
+
+
+def _store(round_: Round, design: Design, share: Share) -> None:
+    units = unit_rows(Item.objects.filter(pk__in=share.items).order_by("unit__position", *IN_UNIT))
+    part = Part.objects.create(round=round_, design=design, index=_next_index(round_.campaign))
+    store_in_chunks(PartUnit, (PartUnit(round=round_, part=part, unit_id=unit.pk) for unit in units))
+    for slot, expert in enumerate(share.experts, start=1):
+        rows = share_of(round_, part, units, slot=slot, expert=expert)
+        store_in_chunks(Assignment, last_place(round_, expert).put(rows))
+
+
+def _next_index(campaign: Campaign) -> int:
+    parts = Part.objects.filter(round__campaign=campaign, index__gte=FIRST_INDEX)
+    last: int | None = parts.aggregate(last=Max("index"))["last"]
+    return FIRST_INDEX if last is None else last + 1
+
+
+def close_round(round_: Round, *, outcome: dict[str, Any], by: User | None) -> Round:
+    """Nobody judges in it any more; how it ended is kept. Closed already, it stays as it is."""
+    with transaction.atomic():
+        closed = Round.objects.filter(pk=round_.pk, state=Round.State.OPEN).update(
+            state=Round.State.CLOSED, closed_at=timezone.now(), outcome=outcome
+        )
+        round_.refresh_from_db()
+        if closed:
+            audit(round_.campaign, by, "round closed", {**described(round_), **outcome})
+    return round_
+
+
+def reopen_round(round_: Round, *, by: User | None) -> Round:
+    """Undo the closing: its open items can be judged again."""
+    with transaction.atomic():
+        opened = Round.objects.filter(pk=round_.pk, state=Round.State.CLOSED).update(
+            state=Round.State.OPEN, closed_at=None, outcome=None
+        )
+        round_.refresh_from_db()
+        if opened:
+            audit(round_.campaign, by, "round opened again", described(round_))
+    return round_
+
+
+def described(round_: Round) -> dict[str, Any]:
+    """How a round is named in records."""
+    return {"round": round_.kind, "number": round_.number}
+
+
+def round_of(campaign: Campaign, kind: str, number: int) -> Round | None:
+    """The round of that kind and number, if there is one."""
+    return campaign.rounds.filter(kind=kind, number=number).first()
+
+
+def latest_guideline(campaign: Campaign) -> Guideline:
+    """The newest version; what is opened now is judged by it."""
+    return campaign.guidelines.order_by("-version")[0]
