@@ -94,7 +94,7 @@ def read(sheet: Sheet, *, slug: str, expert: int) -> Place:
         or {row[10] for row in rows} != {rows[0][11]}
     ):
         raise NotFound
-    place = Place(*rows[0][:9], _numbers(rows[0][9]))
+    place = Place(*(*rows[0][:9], _numbers(rows[0][9])))
     _remember(place, slug=slug, expert=expert)
     atoms = rows[0][12]
     return replace(place, atoms=len(json.loads(atoms) if isinstance(atoms, str) else atoms))
