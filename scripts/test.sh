@@ -55,6 +55,10 @@ indifferent=(
 # A third process works while two wait for a browser, a server or the clock; who has nothing left takes from others.
 pytest() { .venv/bin/python -m pytest -n 3 --dist worksteal "$@"; }
 
+# Tests start many processes, and each would compile all libraries anew where none may keep what it compiled.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX="$PWD/build/pycache"
+
 unset DATABASE_URL REDIS_URL
 say "Tests on SQLite"
 pytest "$@"

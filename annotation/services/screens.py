@@ -5,15 +5,17 @@ the screens whatever the campaign's size, two more (counted over an index) where
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, F, FilteredRelation, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, FilteredRelation, Max, Min, OuterRef, Q, QuerySet
 
 from annotation.models import Assignment, Campaign, Part, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.display import joined_translation
+from annotation.services.part_names import part_name, shown_part
 
 MAX_SCREENS = 200
 
@@ -41,21 +43,21 @@ def next_screens(
 
 def screen_at(campaign: Campaign, *, expert_id: int, position: int) -> dict[str, Any] | None:
     """One screen by its place in the expert's order, answered or not."""
-    found = screens(own_work(campaign, expert_id=expert_id).filter(position=position), campaign=campaign)
+    found = screens(own_record(campaign, expert_id=expert_id).filter(position=position), campaign=campaign)
     return found[0] if found else None
 
 
 def recent_screens(campaign: Campaign, *, expert_id: int, count: int = 50) -> list[dict[str, Any]]:
     """The screens answered last, the latest first."""
     latest = list(
-        own_work(campaign, expert_id=expert_id)
+        own_record(campaign, expert_id=expert_id)
         .filter(answered_at__isnull=False)
         .values("position")
         .annotate(at=Max("answered_at"))
         .order_by("-at")
         .values_list("position", flat=True)[:count]
     )
-    found = screens(own_work(campaign, expert_id=expert_id).filter(position__in=latest), campaign=campaign)
+    found = screens(own_record(campaign, expert_id=expert_id).filter(position__in=latest), campaign=campaign)
     rank = {position: place for place, position in enumerate(latest)}
     return sorted(found, key=lambda screen: rank[screen["position"]])
 
@@ -65,42 +67,86 @@ def progress(campaign: Campaign, *, expert_id: int) -> dict[str, Any]:
 
     A part that is handed in, or whose round is closed, can be looked at and not be changed.
     """
-    parts = list(
+    rows = (
         own_work(campaign, expert_id=expert_id)
-        .values("part__index", "part_id", "round__state")
+        .values("part__index", "round", "round__kind", "round__number", "round__state")
         .annotate(
             total=Count("position", distinct=True),
             open=Count("position", filter=Q(answered_at__isnull=True), distinct=True),
             handed_in=Count("part__hand_ins", filter=Q(part__hand_ins__expert=F("expert")), distinct=True),
+            first=Min("queue"),
         )
-        .order_by("part__index")
+        .order_by("first")
     )
-    current = next((part for part in parts if part["open"]), parts[-1] if parts else None)
+    parts = _as_shown(list(rows))
+    current = next((part for part in parts if part["done"] < part["total"]), parts[-1] if parts else None)
     return {
         "total": sum(part["total"] for part in parts),
-        "done": sum(part["total"] - part["open"] for part in parts),
-        "part": current and current["part__index"],
+        "done": sum(part["done"] for part in parts),
+        "part": current and current["index"],
         "part_total": current["total"] if current else 0,
-        "part_done": current["total"] - current["open"] if current else 0,
-        "parts": [
-            {
-                "index": part["part__index"],
-                "total": part["total"],
-                "done": part["total"] - part["open"],
-                "handed_in": bool(part["handed_in"]),
-                "closed": part["round__state"] == Round.State.CLOSED,
-            }
-            for part in parts
-        ],
+        "part_done": current["done"] if current else 0,
+        "parts": parts,
     }
 
 
+def _as_shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parts under the index and the name by which their expert knows them, in the order they come up."""
+    of_round = Counter(row["round"] for row in rows)
+    places: Counter[int] = Counter()
+    parts: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        index = shown_part(row["part__index"])
+        places[row["round"]] += 1
+        part = parts.setdefault(
+            index,
+            {
+                "index": index,
+                "name": part_name(
+                    row["round__kind"],
+                    row["round__number"],
+                    index,
+                    place=places[row["round"]],
+                    of=of_round[row["round"]],
+                ),
+                "total": 0,
+                "done": 0,
+                "handed_in": True,
+                "closed": True,
+            },
+        )
+        part["total"] += row["total"]
+        part["done"] += row["total"] - row["open"]
+        part["handed_in"] = part["handed_in"] and bool(row["handed_in"])
+        part["closed"] = part["closed"] and row["round__state"] == Round.State.CLOSED
+    return list(parts.values())
+
+
 def own_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
-    """Everything that stands in this expert's parts of open rounds; where none is open, of the last one, to look at."""
+    """Everything that stands in this expert's parts of open rounds; where none is open, of the last one, to look at.
+
+    A hidden repeat belongs to the part in which it comes up, and shares its fate.
+    """
     rounds = Round.objects.filter(Exists(Part.objects.filter(round=OuterRef("pk"))), campaign=campaign)
     nothing_open = ~Exists(rounds.filter(state=Round.State.OPEN))
-    last = Q(nothing_open, round__in=rounds.order_by("-pk")[:1])
-    return _work(campaign, expert_id).filter(Q(round__state=Round.State.OPEN) | last)
+    last = Q(nothing_open, part__round__in=rounds.order_by("-pk")[:1])
+    return _work(campaign, expert_id).filter(Q(part__round__state=Round.State.OPEN) | last)
+
+
+def own_record(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
+    """What of it the expert may look back on: all but what is hidden because it is to be judged once more."""
+    waiting = Assignment.objects.filter(
+        round__campaign=campaign,
+        round__kind=Round.Kind.REPEAT,
+        round__state=Round.State.OPEN,
+        expert_id=expert_id,
+        withdrawn_at__isnull=True,
+    )
+    screens_open = waiting.filter(answered_at__isnull=True).values("position")
+    hidden = ~Q(round__kind=Round.Kind.REPEAT) & Q(
+        item__in=waiting.filter(position__in=screens_open).values("item")
+    )
+    return own_work(campaign, expert_id=expert_id).exclude(hidden)
 
 
 def open_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
@@ -178,7 +224,7 @@ def _screen(rows: list[ScreenRow], *, protocol: str, reference: str) -> dict[str
         "protocol": protocol,
         "position": first.position,
         "queue": first.queue,
-        "part": first.part,
+        "part": shown_part(first.part),
         "postponed": bool(first.postponed),
     }
     compound = protocol == Campaign.Protocol.COMPOUND

@@ -121,6 +121,7 @@ def _judge_page(
             "guideline": guideline,
             "screen": screen,
             "correcting": correcting,
+            "part_name": _name_of(standing["parts"], screen["part"]) if screen else "",
             "closed": screen is not None and _is_closed(standing, screen["part"]),
             "round_closed": _standing(standing) == "closed",
             "standing": _standing(standing),
@@ -141,6 +142,10 @@ def _judge_page(
         },
         status=status,
     )
+
+
+def _name_of(parts: list[dict[str, Any]], index: int) -> str:
+    return next((str(part["name"]) for part in parts if part["index"] == index), "")
 
 
 def _is_closed(progress: dict[str, Any], part: int) -> bool:
@@ -269,6 +274,8 @@ def hand_in(request: PersonRequest, member: Membership, index: int) -> HttpRespo
         {
             "campaign": campaign,
             "review": review,
+            "part_name": _name_of(parts, index),
+            "next_name": _name_of(parts, upcoming[0]["part"]) if upcoming else "",
             "causes": {
                 cause.code: cause.words for cause in get_protocol(campaign.protocol).cannot_judge_causes
             },

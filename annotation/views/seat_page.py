@@ -166,7 +166,7 @@ WORDS: dict[str, str | Promise] = {
     "laterNotNow": _("An answered unit need not come up again."),
     # notices
     "part": _("Part {part}"),
-    "partDone": _("Part {part} is fully judged."),
+    "partDone": _("{part} is fully judged."),
     "handIn": _("Look through it and hand it in"),
     "elsewhere": _("Answered elsewhere in the meantime: {unit}"),
     "elsewhereRow": _("stored: {stored} · yours: {own}"),

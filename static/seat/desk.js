@@ -203,7 +203,7 @@ function sayPartDone(part) {
   if (!status.partIsDone(part)) return;
   status.notice(`part-${part}`, {
     kind: "ok",
-    text: say("partDone", { part: part + 1 }),
+    text: say("partDone", { part: status.partName(part) }),
     acts: [[say("handIn"), addressOf("handIn", part)]],
   });
 }

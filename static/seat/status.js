@@ -75,7 +75,7 @@ export function countUnit(part) {
 export function showProgress(part) {
   const own = standing.parts.find((one) => one.index === part);
   if (!own) return;
-  byId("part-name").textContent = say("part", { part: part + 1 });
+  byId("part-name").textContent = own.name;
   byId("progress").max = own.total;
   byId("progress").value = own.done;
   byId("progress-text").textContent = `${own.done} / ${own.total}`;
@@ -87,6 +87,9 @@ export function whyClosed(part) {
   if (own?.closed) return say("closedRound");
   return own?.handed_in ? say("closedPart") : "";
 }
+
+/** What people call a part; one that came since this page was opened goes by its number. */
+export const partName = (part) => standing.parts.find((one) => one.index === part)?.name ?? say("part", { part: part + 1 });
 
 export const partIsDone = (part) => standing.parts.some((one) => one.index === part && one.done >= one.total) && !whyClosed(part);
 

@@ -458,7 +458,7 @@ def test_a_campaign_may_go_by_a_number(context: BrowserContext, seat_of: SeatOf)
     all_saved(page)
     page.get_by_role("link", name="Look through it and hand it in").click()
 
-    expect(page.locator("h1")).to_have_text("Hand in part 1")
+    expect(page.locator("h1")).to_have_text("Hand in: Part 1")
     assert seat.answers() == ["1"]
 
 

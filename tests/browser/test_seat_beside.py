@@ -117,7 +117,7 @@ def test_it_counts_parts_from_one(context: BrowserContext, seat_of: SeatOf) -> N
 
     expect(page.locator("#notices")).to_contain_text("Part 1 is fully judged.")
     page.get_by_role("link", name="Look through it and hand it in").click()
-    expect(page.locator("h1")).to_have_text("Hand in part 1")
+    expect(page.locator("h1")).to_have_text("Hand in: Part 1")
     assert page.url.endswith("/parts/0/hand-in/")
 
 

@@ -582,7 +582,7 @@ def test_it_numbers_parts_from_one_for_people_and_from_zero_in_addresses() -> No
     assert "Part 1 1 / 1" in text_of(work)
     assert "Part 0" not in text_of(work)
     assert at("parts/0/hand-in/") in work.content.decode()
-    assert "Hand in part 1" in text_of(client.get(at("parts/0/hand-in/")))
+    assert "Hand in: Part 1" in text_of(client.get(at("parts/0/hand-in/")))
     client.post(at("parts/0/hand-in/"))
     assert "Part 1 is handed in" in text_of(client.get(at("parts/0/hand-in/")))
     judging = client.get(at("judge/"), {"position": 1})
