@@ -15,6 +15,7 @@ from annotation.services.access import TOKEN_NAME_LENGTH
 from annotation.services.campaigns import MAX_EXPERTS, SLUG, TITLE_LENGTH
 from annotation.services.items import REASON_LENGTH
 from annotation.services.people import SEPARATORS
+from annotation.services.returns import RULING_LENGTH
 from annotation.services.uploads import LIMIT
 
 # What a browser offers where a table is asked for.
@@ -293,10 +294,13 @@ class ItemFilterForm(forms.Form):
             ("", _("all")),
             ("problem", _("cannot judge or a problem")),
             ("labelled", _("with a final label")),
+            ("undecided", _("undecided")),
+            ("stale", _("to be updated")),
             ("tie", _("no label: tie")),
             ("cannot_judge", _("no label: cannot judge")),
             ("incomplete", _("no label: answers missing")),
             ("withdrawn", _("withdrawn")),
+            ("set_aside", _("set aside for a dry run")),
         ],
     )
     first = forms.IntegerField(label=_("From position"), min_value=1, max_value=2**31, required=False)
@@ -324,12 +328,21 @@ DESIGNS = [
     ("cyclic", _("cyclic: neighbours in the list share parts")),
     ("pairs", _("pairs: one part for every two experts")),
     ("single", _("single: one expert per item")),
+    ("quotas", _("quotas: each their own share of the work")),
 ]
 DESIGN_K = {"pairs": 2, "single": 1}  # the only number of experts per item that a design is for
 
 
-class AssignForm(forms.Form):
-    """Who judges, in how many parts, by which design."""
+class DayField(forms.DateField):
+    """A day, as the browser's own calendar writes it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        day = forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"})
+        super().__init__(widget=day, input_formats=["%Y-%m-%d"], **kwargs)
+
+
+class ExpertsForm(forms.Form):
+    """Who judges: experts of the campaign, and names of new ones. Cleaned, `experts` are their names."""
 
     members = forms.MultipleChoiceField(
         label=_("Experts of this campaign"), required=False, widget=forms.CheckboxSelectMultiple
@@ -343,34 +356,9 @@ class AssignForm(forms.Form):
         ),
         widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off", "spellcheck": "false"}),
     )
-    design = forms.ChoiceField(label=_("Design"), choices=DESIGNS)
-    parts = forms.IntegerField(
-        label=_("Number of parts"),
-        min_value=1,
-        max_value=1000,
-        required=False,
-        help_text=_("Left empty: one part per expert (pairs: one per pair)."),
-    )
-    sample = forms.IntegerField(
-        label=_("Random sample of units"),
-        min_value=1,
-        required=False,
-        help_text=_(
-            "Gives out so many units only, drawn from all; the rest can be given out later. Left empty: all units."
-        ),
-    )
-    seed = forms.IntegerField(
-        label=_("Seed"),
-        min_value=0,
-        max_value=2**31 - 1,
-        help_text=_("Which unit falls into which part. The same seed gives the same parts."),
-    )
 
-    def __init__(self, *args: Any, members: Sequence[Membership], k: int, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, members: Sequence[Membership], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        design = self.fields["design"]
-        assert isinstance(design, forms.ChoiceField)
-        design.choices = [(name, words) for name, words in DESIGNS if DESIGN_K.get(name, k) == k]
         self.by_pk = {str(member.pk): member for member in members}
         if members:
             field = self.fields["members"]
@@ -390,6 +378,88 @@ class AssignForm(forms.Form):
         return data
 
 
+class AssignForm(ExpertsForm):
+    """Who judges, in how many parts, by which design."""
+
+    design = forms.ChoiceField(label=_("Design"), choices=DESIGNS)
+    parts = forms.IntegerField(
+        label=_("Number of parts"),
+        min_value=1,
+        max_value=1000,
+        required=False,
+        help_text=_("Left empty: one part per expert (pairs: one per pair)."),
+    )
+    sample = forms.IntegerField(
+        label=_("Random sample of units"),
+        min_value=1,
+        required=False,
+        help_text=_(
+            "Gives out so many units only, drawn from all; the rest can be given out later. Left empty: all units."
+        ),
+    )
+    quotas = forms.CharField(
+        label=_("Shares"),
+        required=False,
+        max_length=1000,
+        help_text=_(
+            "For the design quotas: a whole number for each expert, in the order above, such as 2, 1, 1."
+        ),
+        widget=PlainInput(),
+    )
+    overlap = forms.IntegerField(
+        label=_("Units with a second expert"),
+        min_value=1,
+        required=False,
+        help_text=_(
+            "For the design single: so many units, drawn by the seed, tell how far experts agree. The first expert's "
+            "verdict counts. Left empty: none."
+        ),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text=_("Which unit falls into which part. The same seed gives the same parts."),
+    )
+
+    def __init__(self, *args: Any, k: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        design = self.fields["design"]
+        assert isinstance(design, forms.ChoiceField)
+        design.choices = [(name, words) for name, words in DESIGNS if DESIGN_K.get(name, k) == k]
+        if k != DESIGN_K["single"]:
+            del self.fields["overlap"]
+
+    def clean_quotas(self) -> list[int] | None:
+        """Whole numbers, with commas or blanks between."""
+        shares = [share for share in re.split(rf"[\s{SEPARATORS}]+", self.cleaned_data["quotas"]) if share]
+        if not all(share.isdecimal() and len(share) < 10 for share in shares):
+            raise forms.ValidationError(_("Shares are whole numbers with commas between, such as 2, 1, 1."))
+        return [int(share) for share in shares] or None
+
+
+class DueDateForm(forms.Form):
+    """By when a round should be done; empty for no day."""
+
+    due_on = DayField(label=_("Due on"), required=False)
+
+
+class ConfirmWordForm(forms.Form):
+    """A word typed to say that one means what cannot be undone."""
+
+    word = forms.CharField(
+        label=_("To confirm, type the name shown above"),
+        max_length=150,
+        widget=PlainInput({"spellcheck": "false"}),
+    )
+
+
+class RulingForm(forms.Form):
+    """A manager's ruling with which an answer goes back to its expert."""
+
+    ruling = Text(max_length=RULING_LENGTH)
+
+
 class PersonForm(forms.Form):
     """Somebody who joins a campaign."""
 
@@ -406,4 +476,21 @@ class PersonForm(forms.Form):
             (Membership.Role.VIEWER, _("viewer: sees progress and reports")),
             (Membership.Role.MANAGER, _("manager: runs the campaign")),
         ],
+    )
+
+
+class RepeatsForm(forms.Form):
+    """What share of the judged units comes again."""
+
+    percent = forms.FloatField(
+        label=_("Share of what each expert has judged, in %"),
+        min_value=0.1,
+        max_value=100,
+        help_text=_("Usual is 5 %. The repeats come among the units that are still open, unmarked."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text=_("Which units come again, and where. The same seed draws the same units."),
     )

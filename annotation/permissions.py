@@ -12,6 +12,9 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.http import Http404, HttpRequest, HttpResponseBase
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from annotation.models import Campaign, Membership, User
 
@@ -20,6 +23,10 @@ P = ParamSpec("P")
 MANAGER = Membership.Role.MANAGER
 EXPERT = Membership.Role.EXPERT
 VIEWER = Membership.Role.VIEWER
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+ARCHIVED = gettext_noop(
+    "This campaign is archived and only read. Take it out of the archive first, in its settings."
+)
 
 
 class PersonRequest(HttpRequest):
@@ -49,6 +56,7 @@ def campaign_for(user: User, slug: str, *roles: Membership.Role) -> Campaign:
 
 def members_only(
     *roles: Membership.Role,
+    archived: bool = False,
 ) -> Callable[
     [Callable[Concatenate[PersonRequest, Membership, P], HttpResponseBase]],
     Callable[Concatenate[HttpRequest, str, P], HttpResponseBase],
@@ -58,6 +66,8 @@ def members_only(
     @require_safe
     @members_only(MANAGER, VIEWER)
     def campaign_items(request: PersonRequest, member: Membership) -> HttpResponse: ...
+
+    An archived campaign is only read: what a request would change is refused, but where the view says `archived`.
     """
     if not roles:
         raise ValueError("Name the roles that may pass; there is no default.")
@@ -68,7 +78,10 @@ def members_only(
         @wraps(view)
         def checked(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             person = signed_in(request)
-            return view(person, membership_for(person.user, slug, *roles), *args, **kwargs)
+            member = membership_for(person.user, slug, *roles)
+            if member.campaign.archived_at and request.method not in READING and not archived:
+                return render(request, "refused.html", {"message": _(ARCHIVED)}, status=409)
+            return view(person, member, *args, **kwargs)
 
         return checked  # type: ignore[return-value]  # the resolver passes the slug by name
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psycopg2
 
-from benchmarks import coverage
+from benchmarks import campaigns, coverage
 from benchmarks.bulk import Bulk, measure_bulk
 from benchmarks.judging import Load, measure
 from benchmarks.site import Site, free_port
@@ -38,6 +38,7 @@ from benchmarks.stats import Cost, measure_agreement, measure_statistics
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 EXPERTS = (1, 8, 32)
+CAMPAIGNS = 200  # simulated from the plan to the labels
 SIZES = {"sqlite": (5_000, 100_000), "postgresql": (5_000, 100_000, 1_000_000)}
 
 
@@ -146,14 +147,19 @@ def _coverage(_folder: Path, arguments: argparse.Namespace) -> list[str]:
     return [coverage.write(arguments.repetitions)]
 
 
+def _campaigns(_folder: Path, _arguments: argparse.Namespace) -> list[str]:
+    return [campaigns.section(CAMPAIGNS)]
+
+
 PARTS: dict[str, Callable[[Path, argparse.Namespace], list[str]]] = {
     "judging": _judging,
     "sizes": _sizes,
     "bulk": _bulk,
     "stats": _stats,
     "coverage": _coverage,
+    "campaigns": _campaigns,
 }
-WITHOUT_LOAD = ("bulk", "stats", "coverage")
+WITHOUT_LOAD = ("bulk", "stats", "coverage", "campaigns")
 
 
 def _loads(site: Site, *, server: int, seconds: int) -> list[tuple[Load, Load]]:

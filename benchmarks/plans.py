@@ -34,7 +34,12 @@ def _postgresql() -> list[str]:
 def _sqlite() -> list[str]:
     statements = (
         answers_sql.READ.format(
-            slug="?", expert="?", ids="IN (?)", screen="?", listed="group_concat(open_round.id)"
+            slug="?",
+            expert="?",
+            ids="IN (?)",
+            screen="?",
+            listed="group_concat(open_round.id)",
+            own_reasons="json_extract(c.wording, '$.reasons')",
         ),
         answers_sql.SET.replace("%s", "?"),
         answers_sql.NEXT_SQLITE.format(round="?", expert="?", after="?", count="?", but=""),

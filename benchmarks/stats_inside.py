@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from annotation.models import Campaign
 from benchmarks.site import SLUG, cpu_seconds
 from benchmarks.stats import COMPOUNDS, RESAMPLES
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from scoring.stats.bleu import TextScore, corpus_bleu
 from scoring.stats.breakdowns import by_condition, by_member
 from scoring.stats.error_rates import Instances, error_rates

@@ -27,6 +27,7 @@ from annotation.formats.writers import CONTENT_TYPES, content_disposition
 from annotation.models import Campaign, Membership, Round
 from annotation.permissions import campaign_for
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.labels import RULE_NAMES
 from annotation.services.errors import Refused
 from annotation.services.sentences import translated
 from annotation.services.uploads import LIMIT
@@ -37,7 +38,8 @@ from scoring.records import as_csv, as_jsonl
 from scoring.services.boards import board_document, document_for, leaderboard, over_runs
 from scoring.services.files import NamedFile
 from scoring.services.human_line import human_line
-from scoring.services.measure import REPORTS, Options, report
+from scoring.services.measure import REPORTS, report
+from scoring.services.options import Options
 from scoring.services.peeks import record_peek
 from scoring.services.pictures import curve_of, picture_of
 from scoring.services.plans import A_DAY, GOALS, plan
@@ -45,11 +47,13 @@ from scoring.services.plans import Wish as PlanWish
 from scoring.services.scores import SPLITS, Wish
 from scoring.services.submissions import submit
 from scoring.services.targets import SubmissionError
+from scoring.stats.aggregation import MODELS
+from scoring.stats.artifacts import RULES as ARTIFACT_RULES
 from scoring.stats.classification import DEFAULT_THRESHOLD
 from scoring.views.releases import archive_response
 
 LABELS = ("imported", "final")
-RULES = ("described", "as-published")
+WHAT_IF = "what-if"
 TEXTS = ("yes", "no")
 WITH_FILES = ("compound-check", "estimate", "statistics", "bleu")
 FORMATS = ("json", "csv", "jsonl", *FORMS)
@@ -60,6 +64,14 @@ def _choice(request: Request, name: str, choices: tuple[str, ...], default: str 
     if value is not None and value not in choices:
         raise serializers.ValidationError({name: f"There is {', '.join(choices)}."})
     return value
+
+
+def _number(request: Request) -> int | None:
+    """The number of a round, where one is named."""
+    value = request.query_params.get("number")
+    if value is not None and not (value.isascii() and value.isdecimal() and len(value) < 6):
+        raise serializers.ValidationError({"number": "A round's number is a whole number from 1."})
+    return None if value is None else int(value)
 
 
 class ReportFiles(serializers.Serializer[Any]):
@@ -86,8 +98,17 @@ QUERY = [
     OpenApiParameter("system", str),
     OpenApiParameter("run", str),
     OpenApiParameter("round", str, enum=Round.Kind.values),
+    OpenApiParameter(
+        "number", int, description="Which of several rounds of this kind; of dry runs the last."
+    ),
     OpenApiParameter("labels", str, enum=LABELS),
-    OpenApiParameter("rule", str, enum=RULES),
+    OpenApiParameter(
+        "rule",
+        str,
+        enum=(*ARTIFACT_RULES, *RULE_NAMES),
+        description="Of the artifacts, or of the what-if: a label rule.",
+    ),
+    OpenApiParameter("model", str, enum=tuple(MODELS), description="Of the what-if: a label model instead."),
     OpenApiParameter("a", str, description="Of the comparison: the first of two runs, as “system / run”."),
     OpenApiParameter("b", str, description="The second of them."),
     OpenApiParameter(
@@ -130,8 +151,10 @@ def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
         system=request.query_params.get("system"),
         run=request.query_params.get("run"),
         round=_choice(request, "round", tuple(Round.Kind.values)) or Round.Kind.MAIN,
+        number=_number(request),
         labels=_choice(request, "labels", LABELS),
-        rule=_choice(request, "rule", RULES) or RULES[0],
+        rule=_choice(request, "rule", RULE_NAMES if kind == WHAT_IF else ARTIFACT_RULES),
+        model=_choice(request, "model", tuple(MODELS)),
         a=request.query_params.get("a"),
         b=request.query_params.get("b"),
         among=request.query_params.getlist("among"),

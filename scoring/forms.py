@@ -1,19 +1,87 @@
 """What people type into the pages of submissions and releases, checked before a service sees it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.forms import UploadedTable
+from annotation.forms import TABLES, DayField, ExpertsForm, Text, UploadedTable
 from annotation.models import Campaign
 from annotation.protocol.splits import RULES
+from annotation.services.dry_runs import REASON_LENGTH, Bound, Source
+from annotation.services.gold import NOTE_LENGTH
+from annotation.services.spot_checks import REASON_LENGTH as DECISION_LENGTH
+from annotation.services.spot_checks import Decision, Error
 from scoring.models import Board, Release
 from scoring.services.release_content import KEEP, NONE
 from scoring.services.scores import Wish
 
 PLAIN = {"autocomplete": "off", "spellcheck": "false"}
+
+
+class DryRunForm(ExpertsForm):
+    """Who judges how many units in a dry run, what becomes of these, and what agreement it must reach."""
+
+    n = forms.IntegerField(
+        label=_("Units"),
+        min_value=1,
+        max_value=100_000,
+        help_text=_(
+            "Drawn at random, at least one of each relation or pattern. Usual are 60 triples or 24 compounds."
+        ),
+    )
+    source = forms.ChoiceField(
+        label=_("What becomes of these units"),
+        choices=[
+            (Source.SET_ASIDE, _("set aside: they are no part of what the campaign evaluates")),
+            (
+                Source.EXPOSED,
+                _("they stay and are judged again in the main round, but count in no agreement"),
+            ),
+        ],
+        widget=forms.RadioSelect,
+    )
+    threshold = forms.FloatField(
+        label=_("Gate: the agreement to reach"),
+        min_value=-1,
+        max_value=1,
+        required=False,
+        help_text=_("Such as 0.6. Left empty: no gate, the main round may begin once the dry run is closed."),
+    )
+    coefficient = forms.ChoiceField(label=_("Gate: by which figure"), choices=())
+    bound = forms.ChoiceField(
+        label=_("Gate: what has to reach it"),
+        choices=[
+            (Bound.VALUE, _("the figure itself")),
+            (Bound.LOWER, _("the lower end of its 95 % interval: stricter, the more so with few units")),
+        ],
+        widget=forms.RadioSelect,
+    )
+    due_on = DayField(label=_("Due on"), required=False)
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text=_("Which units are drawn. The same seed draws the same ones."),
+    )
+
+    def __init__(self, *args: Any, figures: Mapping[str, Any], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        coefficient = self.fields["coefficient"]
+        assert isinstance(coefficient, forms.ChoiceField)
+        coefficient.choices = list(figures.items())
+
+
+class OverrideForm(forms.Form):
+    """Why a campaign goes on although its dry run did not pass."""
+
+    reason = Text(
+        label=_("Why you go on"),
+        max_length=REASON_LENGTH,
+        help_text=_("It is kept with the dry run and written down."),
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
 
 
 class SubmissionForm(forms.Form):
@@ -378,3 +446,121 @@ PLAN_FORMS: dict[str, type[PlanForm]] = {
     "difference": DifferenceForm,
     "spot-check": SpotCheckForm,
 }
+
+
+class NewSpotCheckForm(forms.Form):
+    """Who checks which parts, what an error is, and how many units: by four numbers, or by hand."""
+
+    checker = forms.ChoiceField(
+        label=_("Checker"),
+        choices=(),
+        help_text=_("An expert of this campaign who was given none of the units drawn, in any round."),
+    )
+    parts = forms.MultipleChoiceField(
+        label=_("Parts to check"), choices=(), widget=forms.CheckboxSelectMultiple
+    )
+    error = forms.ChoiceField(
+        label=_("What counts as an error"),
+        choices=[
+            (Error.CONTRAST, _("a contrast with the checker: a whole point apart, or the opposite verdict")),
+            (Error.LABEL, _("another label, with the checker's answer in the expert's place")),
+        ],
+        widget=forms.RadioSelect,
+    )
+    acceptable = forms.FloatField(label=_("Acceptable error rate in %"), min_value=0, max_value=100)
+    rejectable = forms.FloatField(label=_("Rejectable error rate in %"), min_value=0, max_value=100)
+    alpha = forms.FloatField(label=_("Risk α to turn down a good part"), min_value=0.001, max_value=0.999)
+    beta = forms.FloatField(label=_("Risk β to pass a bad part"), min_value=0.001, max_value=0.999)
+    n = forms.IntegerField(
+        label=_("Units, by hand"),
+        required=False,
+        min_value=1,
+        max_value=100_000,
+        help_text=_("Left empty: as many as the four numbers above ask for. A compound is one unit."),
+    )
+    due_on = DayField(label=_("Due on"), required=False)
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text=_("Which units are drawn. The same seed draws the same units."),
+    )
+
+    def __init__(
+        self,
+        *args: Any,
+        checkers: Sequence[tuple[str, str]],
+        ready: Sequence[tuple[str, str]],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.ready = ready
+        for name, choices in (("checker", checkers), ("parts", ready)):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = list(choices)
+
+
+class SpotCheckDecisionForm(forms.Form):
+    """How a spot check ends, and why."""
+
+    decision = forms.ChoiceField(
+        label=_("Decision"),
+        choices=[
+            (Decision.ACCEPT, _("accept the work as it is")),
+            (Decision.REWORK, _("give the parts chosen below back to their experts")),
+            (Decision.STOPPED, _("stop the check without a result")),
+        ],
+        widget=forms.RadioSelect,
+    )
+    rework = forms.MultipleChoiceField(
+        label=_("Parts to give back"), choices=(), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    reason = Text(
+        label=_("Reason"),
+        max_length=DECISION_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("Kept with the check and in the record."),
+    )
+
+    def __init__(self, *args: Any, choices: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["rework"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = list(choices)
+        if not choices:
+            del self.fields["rework"]
+
+
+class GoldForm(forms.Form):
+    """An item whose label is known."""
+
+    position = forms.IntegerField(
+        label=_("Position of the item"),
+        min_value=1,
+        max_value=2**31 - 1,
+        help_text=_("As the page of items shows it."),
+    )
+    label = forms.ChoiceField(label=_("Its label"), choices=())
+    note = Text(
+        label=_("Where that is known from"),
+        required=False,
+        max_length=NOTE_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+    def __init__(self, *args: Any, labels: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["label"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = list(labels)
+
+
+class GoldFileForm(forms.Form):
+    """A table of such items."""
+
+    file = UploadedTable(
+        label=_("Table"),
+        help_text=_("Columns item_id or triple_id (or head, relation, tail), label, and note if you like."),
+        widget=forms.FileInput(attrs={"accept": TABLES}),
+    )

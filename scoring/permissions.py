@@ -37,7 +37,8 @@ class Submitter:
 
     @property
     def may_submit(self) -> bool:
-        return self.manages or self.board.audience != CLOSED
+        opened = self.manages or self.board.audience != CLOSED
+        return opened and self.campaign.archived_at is None
 
 
 def submitter_for(user: User, slug: str) -> Submitter:

@@ -221,10 +221,78 @@ def _plan(document: Document) -> Iterator[Record]:
     yield _flat({**document, **assumed, **sources})
 
 
+def _spot_check(document: Document) -> Iterator[Record]:
+    """The whole, each stratum, each expert, and each expert's parts."""
+    yield {"expert": None, "experts": None, "part": None, **_counted(document)}
+    for one in document["strata"]:
+        yield {"experts": "+".join(one["experts"]), "part": one["part"], **_counted(one)}
+    for one in document["experts"]:
+        yield {"expert": one["expert"], **_counted(one)}
+        for part in one["parts"]:
+            yield {"expert": one["expert"], "part": part["part"], **_counted(part)}
+
+
+def _gold(document: Document) -> Iterator[Record]:
+    return (_flat(one) for one in document["experts"])
+
+
+def _counted(found: Document) -> Record:
+    names = ("size", "checked", "errors", "percent", "ci95", "ci95_method", "reason")
+    return _flat({name: found.get(name) for name in names})
+
+
 def _methods(document: Document) -> Iterator[Record]:
     for language, sentences in document["sentences"].items():
         for number, sentence in enumerate(sentences, start=1):
             yield {"language": language, "number": number, "sentence": sentence}
+
+
+def _what_if(document: Document) -> Iterator[Record]:
+    for name in ("kept", "flipped", "gained", "lost", "without"):
+        yield {"table": "labels", "name": name, "n": document[name]}
+    between = document["between"]
+    for figure in ("percent", "kappa"):
+        yield {"table": "between", "figure": figure, "n": between["n"], "after": between[figure]}
+    for one in document["table"]:
+        yield {"table": "states", "name": f"{one['from']} → {one['to']}", "n": one["n"]}
+    for row in document["experts"]:
+        yield {"table": "expert", "name": row["expert"], **_moved(row, "percent", "ci95")}
+    yield from _moved_rates(document) if "rates" in document else _moved_scores(document)
+    for name, one in (document["to"]["model"] or {"experts": {}})["experts"].items():
+        told = {"n": one["n"], "after": one["value"], "reason": one.get("reason")}
+        yield {"table": "competence", "name": name, **told}
+
+
+def _moved_rates(document: Document) -> Iterator[Record]:
+    for run in document["rates"]:
+        for rate in ("instance", "aggregate", "all_contexts_wrong"):
+            named = {"table": "rates", "name": run["system"], "run": run["run"], "figure": rate}
+            yield {**named, **_moved(run[rate], "percent", "ci95")}
+
+
+def _moved_scores(document: Document) -> Iterator[Record]:
+    yield {"table": "plausible", "name": "all", **_moved(document["plausible"], "percent", "ci95")}
+    human = {"system": "human", "run": None, "split": "all", **document["human"]}
+    for run in (human, *document["submissions"]):
+        for figure, difference in run["difference"].items():
+            named = {"name": run["system"], "run": run["run"], "split": run["split"], "figure": figure}
+            moved = _moved({**run, "difference": difference}, figure, f"{figure}_ci95")
+            yield {"table": "scores", **named, **moved}
+
+
+def _moved(moved: Document, figure: str, bounds: str) -> Record:
+    """A figure before and after, their intervals and the difference."""
+    before, after = moved["before"], moved["after"]
+    return {
+        "n": after["n"],
+        "n_before": before["n"],
+        "before": before[figure],
+        **_bounds("before_ci95", before.get(bounds)),
+        "after": after[figure],
+        **_bounds("after_ci95", after.get(bounds)),
+        "difference": moved["difference"],
+        "reason": before.get("reason") or after.get("reason"),
+    }
 
 
 def _compound_check(document: Document) -> Iterator[Record]:
@@ -244,8 +312,11 @@ _ROWS: Mapping[str, Callable[[Document], Iterator[Record]]] = {
     "reliability": _reliability,
     "statistics": _statistics,
     "plan": _plan,
+    "spot-check": _spot_check,
+    "gold": _gold,
     "methods": _methods,
     "compound-check": _compound_check,
+    "what-if": _what_if,
 }
 
 

@@ -7,19 +7,29 @@ from scoring.views import (
     checks,
     compute,
     differing,
+    dry_runs,
+    evidence,
+    gold,
     pictures,
     plans,
     releases,
     report_items,
     reports,
+    spot_checks,
     submissions,
 )
 
 Urls = list[URLPattern | URLResolver]
 
-KIND = r"(?P<kind>error-rates|comparison|agreement|bleu|statistics|human|artifacts|methods)"
+WHAT_IF = r"(?P<kind>what-if)"
 
-ITEMS = r"(?P<kind>error-rates|agreement|bleu|statistics|human|artifacts|compound-check)"
+PAGES = "error-rates|comparison|agreement|bleu|statistics|human|artifacts|methods"
+
+KIND = rf"(?P<kind>{PAGES})"
+
+FILES = rf"(?P<kind>{PAGES}|what-if)"
+
+ITEMS = r"(?P<kind>error-rates|agreement|bleu|statistics|human|artifacts|compound-check|what-if)"
 
 CHECK = r"(?P<kind>compound-check|estimate|texts|statistics)"  # of a file from who asks
 
@@ -35,11 +45,13 @@ report_urls: Urls = [
         name="report_picture",
     ),
     path("reports/plan/", plans.plan, name="plan"),
+    path("reports/evidence/", evidence.evidence, name="evidence"),
     path("reports/comparison/triples/", differing.differing_triples, name="differing_triples"),
+    re_path(rf"^labels/{WHAT_IF}/$", reports.report, name="what_if"),
     re_path(rf"^reports/{CHECK}/$", checks.check, name="check"),
     re_path(rf"^reports/{KIND}/$", reports.report, name="report"),
     re_path(rf"^reports/{ITEMS}/items/$", report_items.report_items, name="report_items"),
-    re_path(rf"^reports/{KIND}\.(?P<format>md|tex|csv|json)$", reports.report_file, name="report_file"),
+    re_path(rf"^reports/{FILES}\.(?P<format>md|tex|csv|json)$", reports.report_file, name="report_file"),
 ]
 
 RELEASE = r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,39})"
@@ -71,7 +83,42 @@ board_urls: Urls = [
     re_path(rf"^releases/{RELEASE}/archive/$", releases.release_file, name="release_file"),
 ]
 
+# /campaigns/<slug>/
+dry_run_urls: Urls = [
+    path("rounds/dry-run/new/", dry_runs.dry_run_new, name="dry_run_new"),
+    path("rounds/dry-run/<int:number>/", dry_runs.dry_run, name="dry_run"),
+    path("rounds/dry-run/<int:number>/close/", dry_runs.dry_run_close, name="dry_run_close"),
+    path("rounds/dry-run/<int:number>/decide/", dry_runs.dry_run_decide, name="dry_run_decide"),
+    path("rounds/dry-run/<int:number>/override/", dry_runs.dry_run_override, name="dry_run_override"),
+    path("rounds/dry-run/<int:number>/reopen/", dry_runs.dry_run_reopen, name="dry_run_reopen"),
+    path("rounds/dry-run/<int:number>/take-back/", dry_runs.dry_run_take_back, name="dry_run_take_back"),
+]
+
+# /campaigns/<slug>/
+spot_check_urls: Urls = [
+    path("rounds/spot-check/new/", spot_checks.spot_check_new, name="spot_check_new"),
+    path("rounds/spot-check/<int:number>/", spot_checks.spot_check, name="spot_check"),
+    path("rounds/spot-check/<int:number>/decide/", spot_checks.spot_check_decide, name="spot_check_decide"),
+    re_path(
+        r"^rounds/spot-check/(?P<number>[0-9]{1,5})/report\.(?P<format>md|tex|csv|json)$",
+        spot_checks.spot_check_file,
+        name="spot_check_file",
+    ),
+]
+
+# /campaigns/<slug>/
+gold_urls: Urls = [
+    path("gold/", gold.gold, name="gold"),
+    path("gold/mark/", gold.gold_mark, name="gold_mark"),
+    path("gold/upload/", gold.gold_upload, name="gold_upload"),
+    path("gold/<int:pk>/unmark/", gold.gold_unmark, name="gold_unmark"),
+    re_path(r"^gold/figures\.(?P<format>md|tex|csv|json)$", gold.gold_file, name="gold_file"),
+]
+
 urlpatterns: Urls = [
+    path("campaigns/<slug:slug>/", include(gold_urls)),
+    path("campaigns/<slug:slug>/", include(spot_check_urls)),
+    path("campaigns/<slug:slug>/", include(dry_run_urls)),
     path("campaigns/<slug:slug>/", include(report_urls)),
     path("campaigns/<slug:slug>/", include(board_urls)),
 ]

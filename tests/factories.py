@@ -4,23 +4,29 @@ The cast: Mei manages, Ada and Lin are experts, Vera only looks on, Otto is a st
 his own, since a stranger without any rights would prove little).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 from django.test import Client
 from django.utils import timezone
 
 from annotation.models import (
+    Annotation,
     Assignment,
     Campaign,
     Context,
     Design,
+    Example,
     Guideline,
     ImportBatch,
     Item,
     Membership,
     Part,
+    PartUnit,
+    Precedent,
     Round,
     Unit,
     User,
@@ -188,3 +194,109 @@ def answer(assignment: Assignment, label: str = "1") -> Assignment:
     assignment.answered_at = timezone.now()
     assignment.save()
     return assignment
+
+
+def make_judged(cast: Cast, *answers: Sequence[str | None], notes: bool = True) -> Design:
+    """A batch of triples, or of compounds of one context, judged by Ada and Lin: a pair of labels for each, "" for a
+    cannot judge, None where the answer is still to come. Each answer bears a note that names its slot and position.
+    """
+    campaign = cast.campaign
+    round_ = campaign.rounds.get(kind=Round.Kind.MAIN)
+    part = make_part(round_, index=1 + max(round_.parts.values_list("index", flat=True), default=-1))
+    taken = (
+        campaign.units.values_list("position", flat=True),
+        campaign.items.values_list("position", flat=True),
+    )
+    first = 1 + max([0, *taken[0], *taken[1]])
+    for position, labels in enumerate(answers, start=first):
+        if campaign.protocol == Campaign.Protocol.COMPOUND:
+            (item,) = make_compound(campaign, position, contexts=1)
+        else:
+            item = make_triple(campaign, position)
+        PartUnit.objects.create(round=round_, part=part, unit=item.unit)
+        for slot, (expert, label) in enumerate(zip((cast.ada, cast.lin), labels, strict=True), start=1):
+            row = make_assignment(item, expert, slot=slot, part=part)
+            if label is not None:
+                save_label(row, label, note=f"note-{slot}-of-{position}" if notes else "")
+    return part.design
+
+
+def save_label(row: Assignment, label: str, *, note: str = "") -> Assignment:
+    """The assignment answered once more, with its annotation; "" is a cannot judge."""
+    row.revision += 1
+    row.label, row.cannot_judge, row.answered_at = label, "" if label else "other", timezone.now()
+    row.save()
+    Annotation.objects.create(
+        assignment=row,
+        revision=row.revision,
+        client_key=uuid4(),
+        digest="0" * 64,
+        label=row.label,
+        cannot_judge=row.cannot_judge,
+        note=note,
+        guideline=row.round.guideline,
+        source=Annotation.Source.SEAT,
+        created_at=row.answered_at,
+    )
+    return row
+
+
+def make_guideline(campaign: Campaign, **fields: Any) -> Guideline:
+    """The next version; the open rounds go on under it."""
+    version = campaign.guidelines.count() + 1
+    values: dict[str, Any] = {
+        "text_en": f"Judge, version {version}.",
+        "text_zh": f"请判断，第 {version} 版。",
+        "change_en": f"New in {version}.",
+        "change_zh": f"第 {version} 版的新内容。",
+        **fields,
+    }
+    guideline = Guideline.objects.create(campaign=campaign, version=version, **values)
+    campaign.rounds.filter(state=Round.State.OPEN).update(guideline=guideline)
+    return guideline
+
+
+def make_precedent(
+    campaign: Campaign, about: str = "relation", key: str = "xWant", **fields: Any
+) -> Precedent:
+    """A decision about a relation, which names no item."""
+    values = {"text_en": "A wish that comes later.", "text_zh": "之后才有的愿望。", **fields}
+    return Precedent.objects.create(campaign=campaign, about=about, key=key, **values)
+
+
+def make_example(campaign: Campaign, author: User, **fields: Any) -> Example:
+    """An example of a relation that nobody has scored yet."""
+    values = {
+        "relation": "xWant",
+        "head": "PersonX plant a tree",
+        "tail": "PersonX water the tree",
+        "label": "1",
+        "why_en": "young trees need water",
+        "why_zh": "小树需要水",
+        **fields,
+    }
+    return Example.objects.create(campaign=campaign, author=author, **values)
+
+
+def make_annotation(assignment: Assignment, label: str = "1", **fields: Any) -> Annotation:
+    """One saved answer as the seat stores it, with its annotation; `cannot_judge=…` in place of a label."""
+    cause = fields.pop("cannot_judge", "")
+    assignment.revision += 1
+    assignment.label, assignment.cannot_judge = "" if cause else label, cause
+    assignment.answered_at = fields.pop("at", None) or timezone.now()
+    assignment.save()
+    values: dict[str, Any] = {"client_key": uuid4(), "source": Annotation.Source.SEAT, **fields}
+    return Annotation.objects.create(
+        assignment=assignment,
+        revision=assignment.revision,
+        label=assignment.label,
+        cannot_judge=cause,
+        guideline=assignment.round.guideline,
+        created_at=assignment.answered_at,
+        **values,
+    )
+
+
+def make_report(assignment: Assignment, **fields: Any) -> Annotation:
+    """An answer that says that the item could not be judged."""
+    return make_annotation(assignment, **{"cannot_judge": "other", "note": "Is this one word?", **fields})

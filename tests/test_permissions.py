@@ -23,16 +23,32 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from annotation.models import Assignment, Campaign, Context, Item, Question, User
+from annotation.models import Assignment, Campaign, Context, Item, Question, Round, User
 from annotation.services import uploads
 from annotation.services.access import create_invitation, create_token
+from annotation.services.batches import close_batch
+from annotation.services.discussion import open_thread
+from annotation.services.dry_runs import open_dry_run
+from annotation.services.gold import mark
 from annotation.services.import_files import check
 from annotation.services.jobs import request as request_job
+from annotation.services.rejudgement import open_rejudgement
+from annotation.services.resolution import open_resolution
 from scoring.services.release_content import SplitWish
 from scoring.services.releases import freeze
 from scoring.services.scores import Wish
 from scoring.services.submissions import submit
-from tests.factories import Cast, make_assignment, make_cast, make_part, make_triple
+from tests.factories import (
+    Cast,
+    make_assignment,
+    make_cast,
+    make_example,
+    make_judged,
+    make_part,
+    make_precedent,
+    make_report,
+    make_triple,
+)
 from tests.material import as_csv
 
 ANONYMOUS, OUTSIDER, EXPERT, VIEWER, MANAGER = "anonymous", "outsider", "expert", "viewer", "manager"
@@ -117,6 +133,11 @@ def an_upload(cast: Cast) -> dict[str, Any]:
     return {"token": upload.token}
 
 
+def adas_report(cast: Cast) -> dict[str, Any]:
+    """An answer of hers that says that she could not judge."""
+    return {"pk": make_report(given_to_ada(cast)).assignment_id}
+
+
 def an_item(cast: Cast) -> dict[str, Any]:
     return {"pk": make_triple(cast.campaign, 1).pk}
 
@@ -147,6 +168,15 @@ def a_question(cast: Cast) -> dict[str, Any]:
 def an_answer(cast: Cast) -> dict[str, Any]:
     ruling = {"answer": "The nearest.", "answered_by": cast.mei, "answered_at": timezone.now()}
     return {"pk": adas_question(cast, **ruling).pk}
+
+
+def a_precedent(cast: Cast) -> dict[str, Any]:
+    return {"pk": make_precedent(cast.campaign).pk}
+
+
+def veras_example(cast: Cast) -> dict[str, Any]:
+    """Of somebody who is no longer in the role to write one, so that every other may score it."""
+    return {"pk": make_example(cast.campaign, cast.vera).pk}
 
 
 def a_job(cast: Cast) -> dict[str, Any]:
@@ -186,6 +216,67 @@ def a_release(cast: Cast) -> dict[str, Any]:
     return {"name": freeze(cast.campaign, "v1", wish=SplitWish(), by=cast.mei).name}
 
 
+def a_dry_run(cast: Cast) -> dict[str, Any]:
+    """Open, and nobody has answered."""
+    make_triple(cast.campaign, 1)
+    make_triple(cast.campaign, 2)
+    names = [cast.ada.username, cast.lin.username]
+    return {"number": open_dry_run(cast.campaign, experts=names, by=cast.mei).number}
+
+
+def a_batch(cast: Cast) -> dict[str, Any]:
+    """Two triples, the first of which contrasts, judged by both experts."""
+    return {"pk": make_judged(cast, ("1", "0"), ("1", "1")).pk}
+
+
+def a_closed_batch(cast: Cast) -> dict[str, Any]:
+    return {"pk": close_batch(cast.campaign, a_batch(cast)["pk"], by=cast.mei).pk}
+
+
+def a_frozen_item(cast: Cast) -> dict[str, Any]:
+    design = a_closed_batch(cast)["pk"]
+    return {"pk": Item.objects.filter(assignments__part__design=design).earliest("position").pk}
+
+
+def a_thread(cast: Cast) -> dict[str, Any]:
+    return {"pk": open_thread(cast.campaign, a_frozen_item(cast)["pk"], by=cast.mei).pk}
+
+
+def a_resolution(cast: Cast) -> dict[str, Any]:
+    a_closed_batch(cast)
+    there = cast.campaign.rounds.filter(kind="resolution").first()
+    return {"number": (there or open_resolution(cast.campaign, by=cast.mei)).number}
+
+
+def a_rejudgement(cast: Cast) -> dict[str, Any]:
+    item = Item.objects.get(**a_frozen_item(cast))
+    version = 1 + cast.campaign.guidelines.latest("version").version
+    touches = {"items": [item.position]}
+    cast.campaign.guidelines.create(version=version, text_en="New.", text_zh="新。", touches=touches)
+    return {"number": open_rejudgement(cast.campaign, version, by=cast.mei).number}
+
+
+def a_spot_check(cast: Cast) -> dict[str, Any]:
+    """One that Ada has not begun."""
+    round_ = Round.objects.create(
+        campaign=cast.campaign,
+        kind=Round.Kind.SPOT_CHECK,
+        k=1,
+        guideline=cast.campaign.guidelines.get(),
+        settings={"checker": "A1", "error": "contrast", "seed": 1, "rule": {"n": 1, "c": None}, "strata": []},
+    )
+    make_assignment(
+        make_triple(cast.campaign, 904), cast.ada, round=round_, part=make_part(round_, index=10_000)
+    )
+    return {"number": round_.number}
+
+
+def a_gold_item(cast: Cast) -> dict[str, Any]:
+    item = make_triple(cast.campaign, 905)
+    mark(cast.campaign, item.position, label="1", note="", by=cast.mei)
+    return {"pk": item.pk}
+
+
 ROUTES = {
     # accounts
     "home": Route(SIGNED_IN, get=200),
@@ -195,6 +286,8 @@ ROUTES = {
     "set_language": Route(PUBLIC, post=302),
     "set_theme": Route(PUBLIC, post=302),
     "account": Route(SIGNED_IN, get=200),
+    "own_data": Route(SIGNED_IN, get=200, post=400),  # without the word
+    "own_data_file": Route(SIGNED_IN, get=200),
     "password_change": Route(SIGNED_IN, get=200, post=200),
     "token_create": Route(SIGNED_IN, post=200),
     "token_revoke": Route({EXPERT}, post=302, with_=adas_token),
@@ -207,10 +300,12 @@ ROUTES = {
     "history": Route({EXPERT}, get=200),
     "hand_in": Route({EXPERT}, get=200, post=302, with_=adas_part),
     "guidelines": Route({EXPERT}, get=200),
+    "guideline_change": Route({EXPERT}, get=302, post=404),  # nothing is new, and of no version
     "practice": Route({EXPERT}, get=200),
     "practice_unit": Route({EXPERT}, get=200, post=400, with_=lambda cast: {"number": 1}),
     "hours": Route({EXPERT}, get=200, post=400),
     "my_questions": Route({EXPERT}, get=200, post=404),  # about no unit
+    "settled": Route({EXPERT}, get=200),
     "question_read": Route({EXPERT}, post=302, with_=an_answer),
     "api_next": api({EXPERT}, get=200),
     "api_recent": api({EXPERT}, get=200),
@@ -230,6 +325,12 @@ ROUTES = {
     "api_report": api({MANAGER, VIEWER}, get=200, post=404, with_=lambda cast: {"kind": "agreement"}),
     "api_plan": api({MANAGER, VIEWER}, get=400),  # without a goal
     "api_schema": api(PUBLIC, get=200),
+    # an item's experts and the managers
+    "discussions": Route({EXPERT, MANAGER}, get=200),
+    "discussion": Route({EXPERT, MANAGER}, get=200, post=400, with_=a_thread),
+    "discussion_seen": Route({EXPERT, MANAGER}, post=409, with_=a_thread),  # up to no moment
+    "discussion_resolve": Route({MANAGER}, post=400, with_=a_thread),  # without a decision
+    "discussion_reopen": Route({MANAGER}, post=302, with_=a_thread),
     # managers and viewers
     "campaign_create": Route({OUTSIDER, MANAGER}, get=200, post=400),  # Otto manages a campaign of his own
     "campaign": Route({MANAGER, VIEWER}, get=200),
@@ -244,16 +345,81 @@ ROUTES = {
     "campaign_items": Route({MANAGER, VIEWER}, get=200),
     "item_withdraw": Route({MANAGER}, post=409, with_=an_item),  # without a reason
     "item_restore": Route({MANAGER}, post=302, with_=an_item),
+    "item_discuss": Route({MANAGER}, post=302, with_=a_frozen_item),
+    "item_decide": Route({MANAGER}, get=200, post=400, with_=a_frozen_item),
+    "item_decision_back": Route({MANAGER}, post=302, with_=a_frozen_item),
+    "guideline_versions": Route({MANAGER}, get=200),
+    "guideline_new": Route({MANAGER}, get=200, post=400),
+    "precedents": Route({MANAGER}, get=200, post=400),
+    "precedent_retire": Route({MANAGER}, post=302, with_=a_precedent),
+    "examples": Route({EXPERT, MANAGER}, get=200, post=400),
+    "example_score": Route({EXPERT, MANAGER}, post=409, with_=veras_example),  # without an answer
+    # only its author and managers take an example back
+    "example_retire": Route({MANAGER}, post=302, with_=veras_example),
+    "wording": Route({MANAGER}, get=200, post=400),
+    "wording_file": Route({MANAGER}, get=200),
+    "wording_confirm": Route({MANAGER}, post=409),  # of no file
     "questions": Route({MANAGER}, get=200),
     "question_answer": Route({MANAGER}, post=400, with_=a_question),  # without a word
     "surplus": Route({MANAGER}, get=200),
+    "attention": Route({MANAGER}, get=200),
+    "answer_return": Route({MANAGER}, post=400, with_=adas_report),  # without a ruling
+    "item_fix": Route({MANAGER}, get=200, post=400, with_=an_item),  # without a text
+    "progress": Route({MANAGER}, get=200),
+    "hours_export": Route({MANAGER}, get=200),
+    "pay_statement": Route({MANAGER}, get=200, with_=adas_place),
+    "evidence": Route({MANAGER}, get=200, post=200),
+    "audit": Route({MANAGER}, get=200),
+    "audit_names": Route({MANAGER}, post=200),
+    "audit_export": Route({MANAGER}, get=200, with_=lambda cast: {"format": "csv"}),
+    "campaign_close": Route({MANAGER}, post=409),  # without a reason
+    "campaign_reopen": Route({MANAGER}, post=302),  # open already: nothing changes
+    "campaign_archive": Route({MANAGER}, post=409),  # not closed
+    "campaign_unarchive": Route({MANAGER}, post=302),
     "assign": Route({MANAGER}, get=200, post=400),
+    "spot_check_new": Route({MANAGER}, get=200, post=400),
+    "spot_check": Route({MANAGER, VIEWER}, get=200, with_=a_spot_check),
+    "spot_check_decide": Route({MANAGER}, post=400, with_=a_spot_check),  # nothing said
+    "spot_check_file": Route(  # not finished
+        {MANAGER, VIEWER}, get=404, with_=lambda cast: a_spot_check(cast) | {"format": "md"}
+    ),
+    "gold": Route({MANAGER}, get=200, post=200),
+    "gold_mark": Route({MANAGER}, post=400),
+    "gold_upload": Route({MANAGER}, post=400),
+    "gold_unmark": Route({MANAGER}, post=302, with_=a_gold_item),
+    "gold_file": Route({MANAGER}, get=200, post=200, with_=lambda cast: {"format": "json"}),
+    "repeats": Route({MANAGER}, get=200, post=400),
+    "repeats_take_out": Route({MANAGER}, post=404, with_=lambda cast: {"number": 2}),  # nothing was drawn
     "part": Route({MANAGER, VIEWER}, get=200, with_=adas_part),
+    "moves": Route({MANAGER}, get=200, post=400),  # nobody is named
     "part_give_back": Route({MANAGER}, post=409, with_=adas_part_and_place),  # not handed in
+    "batches": Route({MANAGER, VIEWER}, get=200),
+    "batch_close": Route({MANAGER}, post=302, with_=a_batch),
+    "batch_reopen": Route({MANAGER}, post=302, with_=a_closed_batch),
+    "resolution": Route({MANAGER}, get=200, post=400),  # nothing was confirmed
+    "resolution_round": Route({MANAGER, VIEWER}, get=200, with_=a_resolution),
+    "resolution_close": Route({MANAGER}, post=400, with_=a_resolution),  # nobody has answered
+    "resolution_reopen": Route({MANAGER}, post=302, with_=a_resolution),
+    "rejudgement": Route({MANAGER}, get=200, post=400),
+    "rejudgement_round": Route({MANAGER, VIEWER}, get=200, with_=a_rejudgement),
+    "rejudgement_close": Route({MANAGER}, post=400, with_=a_rejudgement),
+    "rejudgement_reopen": Route({MANAGER}, post=302, with_=a_rejudgement),
+    "rounds": Route({MANAGER, VIEWER}, get=200),
+    "round_due": Route({MANAGER}, post=302, with_=lambda cast: {"kind": "main", "number": 1}),
+    "dry_run_new": Route({MANAGER}, get=200, post=400),
+    "dry_run": Route({MANAGER, VIEWER}, get=200, with_=a_dry_run),
+    "dry_run_close": Route({MANAGER}, post=409, with_=a_dry_run),  # nobody has answered
+    "dry_run_decide": Route({MANAGER}, post=409, with_=a_dry_run),  # it is open
+    "dry_run_override": Route({MANAGER}, post=400, with_=a_dry_run),  # without a reason
+    "dry_run_reopen": Route({MANAGER}, post=302, with_=a_dry_run),
+    "dry_run_take_back": Route({MANAGER}, post=302, with_=a_dry_run),
     "people": Route({MANAGER}, get=200),
     "people_names": Route({MANAGER}, post=200),
     "person_add": Route({MANAGER}, post=400),
     "person_invite": Route({MANAGER}, post=200, with_=adas_place),
+    "person_revoke": Route({MANAGER}, post=302, with_=adas_place),
+    "person_data": Route({MANAGER}, post=200, with_=adas_place),
+    "person_erase": Route({MANAGER}, get=200, post=400, with_=adas_place),  # without the word
     "person_close": Route({MANAGER}, post=302, with_=adas_place),
     "person_reopen": Route({MANAGER}, post=302, with_=adas_place),
     "person_remove": Route({MANAGER}, post=302, with_=veras_place),
@@ -274,6 +440,7 @@ ROUTES = {
     # nothing is asked for: there is no such number
     "report_items": Route({MANAGER, VIEWER}, get=400, post=400, with_=lambda cast: {"kind": "statistics"}),
     "plan": Route({MANAGER, VIEWER}, get=200, post=200),
+    "what_if": Route({MANAGER, VIEWER}, get=200, post=200, with_=lambda cast: {"kind": "what-if"}),
     "report_picture": Route(
         {MANAGER, VIEWER}, get=409, with_=lambda cast: {"kind": "artifacts", "format": "svg"}
     ),

@@ -82,7 +82,7 @@ def items(request: Request, slug: str) -> HttpResponseBase:
 
 
 @extend_schema(
-    parameters=[*PAGING, OpenApiParameter("unlabelled", str, enum=["yes"])],
+    parameters=[*PAGING, OpenApiParameter("unlabelled", str, enum=["yes", "no"])],
     responses={200: PageSerializer, (200, "text/csv"): OpenApiTypes.STR},
 )
 @api_view(["GET"])
@@ -106,11 +106,14 @@ def _readable(request: Request, slug: str) -> tuple[Campaign, str]:
 
 def _rows(request: Request, slug: str, what: str) -> HttpResponseBase:
     found, role = _readable(request, slug)
+    unlabelled = request.query_params.get("unlabelled", "no")
+    if unlabelled not in ("yes", "no"):
+        raise serializers.ValidationError({"unlabelled": "There is yes and no."})
     chosen = table(
         found,
         what,
         names=names_of(found, real=role == Membership.Role.MANAGER),
-        unlabelled=request.query_params.get("unlabelled") == "yes",
+        unlabelled=unlabelled == "yes",
     )
     form = request.query_params.get("format", "json")
     if form in STREAMS:

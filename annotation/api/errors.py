@@ -1,12 +1,13 @@
 """One place where errors become answers: a sentence, a stable code, the right status."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.defaults import page_not_found
 from rest_framework import status
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -30,8 +31,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
             return _response(409, "stale", error.message, current=error.current)
         case Refused():
             return _response(409, "closed", translated(error.message))
-        case ProtocolError() | FormatError():
-            return _response(400, "invalid", translated(error.message))
+        case ProtocolError() | FormatError() | ValidationError():
+            return _response(400, "invalid", _invalid(error))
         case Http404():
             return _response(404, "not_found", "There is nothing here, or it is not yours to see.")
         case PermissionDenied():
@@ -55,6 +56,27 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """An address that leads nowhere: JSON where programs ask, a page everywhere else."""
     answered = plain_answer(Http404()) if request.path_info.startswith("/api/") else None
     return answered or page_not_found(request, exception)
+
+
+def _invalid(error: ProtocolError | FormatError | ValidationError) -> str:
+    if isinstance(error, ValidationError):
+        return _sentence(error.detail)
+    return translated(error.sentence if isinstance(error, FormatError) else error.message)
+
+
+def _sentence(found: Any) -> str:
+    """What a serializer found wrong, field by field, as one text."""
+    if isinstance(found, Mapping):
+        return " ".join(
+            _sentence(of_field) if name in _OF_NO_FIELD else f"{name}: {_sentence(of_field)}"
+            for name, of_field in found.items()
+        )
+    if isinstance(found, list):
+        return " ".join(map(_sentence, found))
+    return str(found)
+
+
+_OF_NO_FIELD = ("detail", "non_field_errors")
 
 
 def _response(code: int, name: str, sentence: str, **more: object) -> Response:

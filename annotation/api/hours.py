@@ -16,9 +16,9 @@ from annotation.services.hours import record
 
 
 class TimeBody(Struct):
-    """How long the guidelines, or practice, were before somebody."""
+    """How long the guidelines, practice or a discussion were before somebody."""
 
-    kind: Literal["guideline", "practice"]
+    kind: Literal["guideline", "practice", "discussion"]
     seconds: Annotated[float, Meta(ge=0, le=1e7)]
     client_key: UUID
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from annotation.formats.cells import excerpt, is_blank
-from annotation.formats.columns import Record, given_text, match_columns, records
+from annotation.formats.columns import Record, as_in_header, given_text, match_columns, records
 from annotation.formats.compound_units import CompoundRow, contradictions
 from annotation.formats.compounds import TYPES, stands_in
 from annotation.formats.decoding import detect_encoding, text_lines
@@ -19,6 +19,7 @@ from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.keys import id_key, unit_key
 from annotation.formats.rows import FileRows, in_line_order
 from annotation.formats.tables import read_table
+from annotation.formats.workbook import is_workbook
 from annotation.protocol.compound import COMPOUND
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import say
@@ -44,7 +45,8 @@ class CognitionFiles:
     `rows` are compound items as from any other file: `line` is the line of the text files, `item_id` the key,
     `context_no` the place within the compound's lines. `labels` stands beside them: "1" or "0", None where the
     row was not judged; all None where the translations hold no verdicts. `differing` rows keep the judged source
-    and are marked `source_differs`: the reference translates another line.
+    and are marked `source_differs`: the reference translates another line. `columns` and `unknown_columns` are
+    those of the translations, where these are a table.
     """
 
     stem: str
@@ -54,6 +56,8 @@ class CognitionFiles:
     differing: tuple[SourceDifference, ...]
     errors: tuple[RowIssue, ...]
     warnings: tuple[RowIssue, ...]
+    columns: dict[str, str] = field(default_factory=dict)
+    unknown_columns: tuple[str, ...] = ()
 
     def as_file(self) -> FileRows[CompoundRow]:
         """The items as those of one file."""
@@ -62,8 +66,8 @@ class CognitionFiles:
             format="cognition",
             encoding=None,
             sheet=None,
-            columns={},
-            unknown_columns=(),
+            columns=self.columns,
+            unknown_columns=self.unknown_columns,
             n_rows=self.n_lines,
             rows=self.rows,
             errors=self.errors,
@@ -100,14 +104,17 @@ def read_cognition(
         if output is not None:
             reader.read(line, text, place, output)
     findings.warnings.extend(contradictions(reader.rows))
+    names = {canonical: given for given, canonical in findings.columns.items()}
     return CognitionFiles(
         stem=sources.stem,
         n_lines=len(outputs),
         rows=tuple(reader.rows),
         labels=tuple(reader.labels),
         differing=tuple(reader.differing),
-        errors=in_line_order(findings.errors),
-        warnings=in_line_order(findings.warnings),
+        errors=in_line_order(as_in_header(findings.errors, names)),
+        warnings=in_line_order(as_in_header(findings.warnings, names)),
+        columns=findings.columns,
+        unknown_columns=findings.unknown_columns,
     )
 
 
@@ -117,6 +124,10 @@ def read_lines(path: Path) -> list[str]:
     """
     try:
         data = path.read_bytes()
+        if is_workbook(data):
+            raise FormatError(
+                say("This is a workbook, but a text file is needed here, with one text on each line.")
+            )
         lines = list(text_lines(data, detect_encoding(data)))
     except OSError as error:
         raise FormatError(
@@ -138,6 +149,8 @@ def read_lines(path: Path) -> list[str]:
 class _Findings:
     errors: list[RowIssue] = field(default_factory=list)
     warnings: list[RowIssue] = field(default_factory=list)
+    columns: dict[str, str] = field(default_factory=dict)
+    unknown_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +175,13 @@ def _outputs(path: Path, findings: _Findings) -> list[_Output | None]:
             say("{name}: {message}", name=path.name, message=error.message), line=error.line
         ) from None
     findings.warnings.extend(table.warnings)
-    if matched.unknown:
-        names = ", ".join(matched.unknown)
-        findings.warnings.append(
-            RowIssue(
-                None, None, say("{name}: these columns are not read: {names}.", name=path.name, names=names)
-            )
+    findings.columns, findings.unknown_columns = matched.given, matched.unknown
+    if "human eval" not in matched:
+        message = say(
+            "{name}: there is no column “human eval”, so no verdicts are brought in with the translations.",
+            name=path.name,
         )
+        findings.warnings.append(RowIssue(None, None, message))
     n_judged = sum(output.label is not None for output in outputs if output)
     if 0 < n_judged < len(outputs):
         message = say(

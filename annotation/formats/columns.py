@@ -1,11 +1,10 @@
 """Which column of a file is which: names as given to canonical names, and rows as cells by canonical name."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 
 from annotation.formats.cells import excerpt, fold_header, is_blank
-from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.errors import MissingColumns, RowIssue
 from annotation.formats.rows import Table
 from annotation.protocol.definition import Protocol
 from annotation.protocol.sentences import say, say_count
@@ -43,14 +42,16 @@ def match_columns(
     *,
     known: tuple[str, ...],
     needed: tuple[str, ...],
-    read_as: Mapping[str, str] = MappingProxyType({}),
+    read_as: Mapping[str, str] | None = None,
 ) -> MatchedColumns:
     """Matches a header after trimming (all Unicode spaces and zero-width characters) and case folding.
 
-    A needed column that is missing is a FormatError that lists what was found. A column without a name is
+    A needed column that is missing is MissingColumns, which lists what was found. A column without a name is
     unknown and listed by its place. `read_as` names columns of the file that are read as a canonical one, in
     the place of a column of that very name: {"label1": "label"}.
     """
+    options = () if read_as is None else ("column",)
+    read_as = read_as or {}
     canonical = {fold_header(name): name for name in known if name not in read_as.values()}
     canonical |= {fold_header(name): name_read for name, name_read in read_as.items()}
     given: dict[str, str] = {}
@@ -66,13 +67,19 @@ def match_columns(
     named = {name_read: name for name, name_read in read_as.items()}
     missing = [named.get(name, name) for name in needed if name not in places]
     if missing:
-        raise FormatError(_missing_message(missing, header, needed))
+        raise MissingColumns(_missing_message(missing, header, needed), header=header, options=options)
     return MatchedColumns(given, places, tuple(unknown))
 
 
 def match_item_columns(header: tuple[str, ...], protocol: Protocol) -> MatchedColumns:
     """Matches the header of an item file with the columns of its protocol."""
     return match_columns(header, known=protocol.column_names, needed=protocol.needed_columns)
+
+
+def as_in_header(issues: Iterable[RowIssue], given: Mapping[str, str]) -> list[RowIssue]:
+    """The findings with each column under the name that the file gives it; `given` holds these by canonical name."""
+    names = {canonical: excerpt(name) for canonical, name in given.items()}
+    return [replace(issue, column=names.get(issue.column or "", issue.column)) for issue in issues]
 
 
 def records(table: Table, matched: MatchedColumns) -> Iterator[Record]:

@@ -46,7 +46,16 @@ def read_delimited(data: bytes, encoding: Encoding, *, name: str, format: str) -
         )
     names = tuple(cell or "" for cell in header.cells)
     _refuse_other_separator(names, format, header.line)
-    return Table(name, format, encoding.name, None, names, _data_rows(records, names), warnings)
+    return Table(
+        name,
+        format,
+        encoding.name,
+        None,
+        names,
+        _data_rows(records, names),
+        warnings,
+        header_lines=(header.line,) * len(names),
+    )
 
 
 class _NotedLines:

@@ -47,6 +47,15 @@ class FormatError(Exception):
         return RowIssue(self.line, self.column, self.message)
 
 
+class MissingColumns(FormatError):
+    """A file lacks a column that is needed; `header` is what it has, `options` name what could say which it is."""
+
+    def __init__(self, message: str, *, header: tuple[str, ...], options: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.header = header
+        self.options = options
+
+
 def _located(line: int | None, column: str | None, message: str) -> str:
     if line is None and column is None:
         return message

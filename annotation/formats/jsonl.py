@@ -31,7 +31,11 @@ def read_jsonl(data: bytes, encoding: Encoding, *, name: str) -> Table:
     The file is held in memory, since the last line may bring a new name.
     """
     records = list(_records(text_stream(data, encoding, newline="\n")))
-    names = tuple(dict.fromkeys(name for _, found in records if isinstance(found, dict) for name in found))
+    first_lines: dict[str, int] = {}
+    for line, found in records:
+        for name_found in found if isinstance(found, dict) else ():
+            first_lines.setdefault(name_found, line)
+    names = tuple(first_lines)
     if not records:
         raise FormatError(say("The file is empty."))
     if not names:
@@ -39,7 +43,15 @@ def read_jsonl(data: bytes, encoding: Encoding, *, name: str) -> Table:
         raise FormatError(
             found.message if isinstance(found, RowIssue) else say("The objects are empty."), line=line
         )
-    return Table(name, "jsonl", encoding.name, None, names, _rows(records, names))
+    return Table(
+        name,
+        "jsonl",
+        encoding.name,
+        None,
+        names,
+        _rows(records, names),
+        header_lines=tuple(first_lines.values()),
+    )
 
 
 def _records(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any] | RowIssue]]:

@@ -87,15 +87,16 @@ def read_judgements(
     column: str | None = None,
     by_position: bool = False,
     round: str = MAIN,  # noqa: A002
+    reasons: Sequence[Choice] = WRONG_REASONS,
 ) -> FileRows[JudgementRow]:
     """The judgements of a table that belong to a `round` of that kind; rows that name another one are skipped with a
     warning, unless the file goes `by_position`.
 
-    `annotator` holds for rows that do not name theirs. `column` names the column that holds the labels, for
+    `annotator` holds for a file without that column. `column` names the column that holds the labels, for
     files with one column per expert: there a row without a label is one the expert did not judge, and is
     skipped with a warning, unless the file goes `by_position`. Everywhere else an empty label is an error.
     Two labels of one expert for one item need different `revision` numbers. What an export writes is read back:
-    a row holds a label or the cause of a “cannot judge”.
+    a row holds a label or the cause of a “cannot judge”. `reasons` are those by which a compound can be wrong.
     """
     needed = ("label",) if annotator is not None else ("annotator", "label")
     matched = match_columns(
@@ -112,19 +113,21 @@ def read_judgements(
         annotator=annotator,
         skipping=skipping,
         other_rounds=frozenset() if by_position else frozenset(ROUNDS) - {round},
+        reasons=() if protocol == TRIPLE.name else reasons,
     ).read(table)
 
 
 @dataclass(kw_only=True)
 class _Judgements(Reading[JudgementRow]):
-    """What later rows are compared with. `annotator` is that of rows that do not name theirs, `skipping` the column
-    of labels where a row without one is skipped, `other_rounds` those whose rows are skipped.
+    """What later rows are compared with. `annotator` is that of a file that names none, `skipping` the column of
+    labels where a row without one is skipped, `other_rounds` those whose rows are skipped.
     """
 
     protocol: str
     annotator: str | None
     skipping: str | None
     other_rounds: frozenset[str]
+    reasons: Sequence[Choice]
     n_skipped: int = 0
     n_of_round: dict[str, int] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
@@ -139,7 +142,8 @@ class _Judgements(Reading[JudgementRow]):
         if self.skipping is not None and is_blank(record.cells.get("label")):
             self.n_skipped += 1
             return None
-        annotator = given_text(record, "annotator") or self.annotator or ""
+        named = "annotator" in self.matched
+        annotator = (given_text(record, "annotator") if named else self.annotator) or ""
         if is_blank(annotator):
             problems.append(
                 RowIssue(record.line, "annotator", say("The cell is empty; name who gave this label."))
@@ -201,7 +205,7 @@ class _Judgements(Reading[JudgementRow]):
             cannot_judge="".join(_codes(record, "cannot_judge", causes, problems)[:1]),
             problem="".join(_codes(record, "problem", causes, self.warnings)[:1]),
             detail="".join(_codes(record, "detail", ZERO_DETAILS if triple else (), self.warnings)[:1]),
-            reasons=_codes(record, "reasons", () if triple else WRONG_REASONS, self.warnings),
+            reasons=_codes(record, "reasons", self.reasons, self.warnings),
             atoms=_atoms(record, self.warnings),
             unsure=yes_or_no(record, "unsure", self.warnings),
         )

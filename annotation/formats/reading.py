@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from annotation.formats.columns import MatchedColumns, Record, records
+from annotation.formats.columns import MatchedColumns, Record, as_in_header, records
 from annotation.formats.errors import RowIssue
 from annotation.formats.rows import FileRows, Table, in_line_order
 
@@ -28,6 +28,7 @@ class Reading(Generic[R]):
             n_rows = record.number
             self._read(record)
         self.finish()
+        names = {canonical: table.header[place] for canonical, place in self.matched.places.items()}
         return FileRows(
             name=table.name,
             format=table.format,
@@ -37,8 +38,8 @@ class Reading(Generic[R]):
             unknown_columns=self.matched.unknown,
             n_rows=n_rows,
             rows=tuple(self.rows),
-            errors=in_line_order(self.errors),
-            warnings=in_line_order(table.warnings + self.warnings),
+            errors=in_line_order(as_in_header(self.errors, names)),
+            warnings=in_line_order(as_in_header(table.warnings + self.warnings, names)),
             header=table.header,
             first_rows=table.first_rows,
         )

@@ -31,7 +31,8 @@ class Table:
 
     `encoding` is the encoding the text was read in (None for a workbook), `sheet` the sheet's name in a workbook.
     `rows` can be gone through once; `warnings` is complete only after that. `first_rows` are the first of them, for
-    people to see whether the file was read as it was meant.
+    people to see whether the file was read as it was meant. `header_lines` say where each name of the header stands
+    first.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Table:
     rows: Iterator[Row]
     warnings: list[RowIssue] = field(default_factory=list)
     first_rows: tuple[Row, ...] = ()
+    header_lines: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

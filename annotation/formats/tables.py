@@ -43,7 +43,7 @@ def read_table(source: Path | bytes, *, name: str) -> Table:
     if not data:
         raise FormatError(say("The file is empty."))
     table = _read(data, name)
-    _check_header(table.header)
+    _check_header(table)
     rows = _without_nul(table)
     first = tuple(islice(rows, FIRST_ROWS))
     if not first:
@@ -57,6 +57,7 @@ def read_table(source: Path | bytes, *, name: str) -> Table:
         chain(first, rows),
         table.warnings,
         first,
+        table.header_lines,
     )
 
 
@@ -120,12 +121,13 @@ def _text_format(data: bytes, encoding: Encoding, extension: str) -> str:
     return "csv"
 
 
-def _check_header(header: tuple[str, ...]) -> None:
+def _check_header(table: Table) -> None:
     """Column names must be text and must differ; columns without a name may be several."""
     seen: dict[str, str] = {}
-    for name in header:
+    for name, line in zip(table.header, table.header_lines, strict=True):
         if "\0" in name:
-            raise FormatError(say("The column name “{name}” holds U+0000.", name=excerpt(name)))
+            message = say("The column name “{name}” holds U+0000.", name=excerpt(name))
+            raise FormatError(message, line=line)
         folded = fold_header(name)
         if folded and folded in seen:
             raise FormatError(
@@ -135,7 +137,8 @@ def _check_header(header: tuple[str, ...]) -> None:
                     column=excerpt(folded),
                     first=excerpt(seen[folded]),
                     name=excerpt(name),
-                )
+                ),
+                line=line,
             )
         seen[folded] = name
 

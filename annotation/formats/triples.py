@@ -10,11 +10,10 @@ from annotation.formats.reading import Reading
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
-from annotation.protocol.triple import CLASS_GROUPS, GENERAL_RELATIONS, RELATION_NAMES, TRIPLE
+from annotation.protocol.triple import TRIPLE
+from annotation.protocol.wording import Wording, default_wording
 
-_RELATIONS = (*RELATION_NAMES, *GENERAL_RELATIONS)
-_RELATION_SPELLINGS = {fold_header(name): name for name in _RELATIONS}
-_CLASSES = tuple(name for names in CLASS_GROUPS.values() for name in names)
+_DEFAULT = default_wording(TRIPLE.name)
 _SPLITS = {"dev": "dev", "tst": "test", "test": "test", "trn": "train", "train": "train"}
 _LABELS = {"true": "1", "false": "0"}
 
@@ -38,15 +37,20 @@ class TripleRow:
     label: str | None
 
 
-def read_triples(table: Table) -> FileRows[TripleRow]:
-    """The triple items of a table.
+def read_triples(table: Table, *, wording: Wording = _DEFAULT) -> FileRows[TripleRow]:
+    """The triple items of a table; which relations and classes there are says the campaign's wording.
 
     Relations are matched exactly; any other, in another case too, is an error. The same id twice is an error.
     Without ids a triple is known by (head, relation, tail) and its occurrence; a repetition is a warning, and
-    so is a class other than the four of the benchmark.
+    so is a class that stands in no group.
     """
     matched = match_item_columns(table.header, TRIPLE)
-    return _Triples(matched=matched, has_id=TRIPLE.id_column in matched).read(table)
+    return _Triples(
+        matched=matched,
+        has_id=TRIPLE.id_column in matched,
+        relations=tuple(wording.relations),
+        classes=wording.classes,
+    ).read(table)
 
 
 @dataclass(kw_only=True)
@@ -54,12 +58,14 @@ class _Triples(Reading[TripleRow]):
     """What later rows are compared with."""
 
     has_id: bool
+    relations: tuple[str, ...]
+    classes: tuple[str, ...]
     first_with_key: dict[str, TripleRow] = field(default_factory=dict)
     repeated: dict[str, tuple[int, int]] = field(default_factory=dict)  # number so far, line of the first
     odd_classes: set[str] = field(default_factory=set)
 
     def row(self, record: Record, problems: list[RowIssue]) -> TripleRow | None:
-        problems += _row_problems(record, self.has_id)
+        problems += self._row_problems(record)
         split, label = _split(record, problems), _label(record, problems)
         if problems:
             return None
@@ -106,31 +112,31 @@ class _Triples(Reading[TripleRow]):
     def _warn_of_class(self, row: TripleRow) -> None:
         """Classes tell ID, OOD and Adv apart; another one counts in none of the three."""
         name = row.item_class
-        if name is None or name in _CLASSES or name in self.odd_classes:
+        if name is None or name in self.classes or name in self.odd_classes:
             return
         self.odd_classes.add(name)
         message = say(
             "“{name}” is none of the classes {classes} (case counts). It is kept, but its items count "
             "in no group, neither ID nor OOD nor Adv. Further rows of this class are not listed.",
             name=excerpt(name),
-            classes=", ".join(_CLASSES),
+            classes=", ".join(self.classes),
         )
         self.warnings.append(RowIssue(row.line, "class", message))
 
-
-def _row_problems(record: Record, has_id: bool) -> list[RowIssue]:
-    problems = empty_cells(record, TRIPLE, has_id=has_id)
-    relation = given_text(record, "relation")
-    if relation is not None and relation not in _RELATIONS:
-        near = _RELATION_SPELLINGS.get(fold_header(relation))
-        advice = (
-            say("did you mean “{near}”?", near=near)
-            if near
-            else say("the relations are {relations}.", relations=", ".join(_RELATIONS))
-        )
-        message = say("“{relation}” is no relation; {advice}", relation=excerpt(relation), advice=advice)
-        problems.append(RowIssue(record.line, "relation", message))
-    return problems
+    def _row_problems(self, record: Record) -> list[RowIssue]:
+        problems = empty_cells(record, TRIPLE, has_id=self.has_id)
+        relation = given_text(record, "relation")
+        if relation is not None and relation not in self.relations:
+            spellings = {fold_header(name): name for name in self.relations}
+            near = spellings.get(fold_header(relation))
+            advice = (
+                say("did you mean “{near}”?", near=near)
+                if near
+                else say("the relations are {relations}.", relations=", ".join(self.relations))
+            )
+            message = say("“{relation}” is no relation; {advice}", relation=excerpt(relation), advice=advice)
+            problems.append(RowIssue(record.line, "relation", message))
+        return problems
 
 
 def _split(record: Record, problems: list[RowIssue]) -> str | None:

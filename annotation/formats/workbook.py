@@ -58,7 +58,7 @@ def read_workbook(data: bytes, *, name: str) -> Table:
     except FormatError:
         raise
     except Exception as error:  # a broken package fails in any way, deep inside the libraries
-        raise _unreadable(error) from error
+        raise _unreadable() from error
 
 
 @dataclass
@@ -71,6 +71,12 @@ class _Context:
     epoch: object
     warnings: list[RowIssue] = field(default_factory=list)
     dates_seen: set[int] = field(default_factory=set)
+    header: tuple[str, ...] = ()
+
+    def column(self, position: int) -> str:
+        """The column's name, or its letters where it has none."""
+        name = self.header[position] if position < len(self.header) else ""
+        return excerpt(name) if name else _letters(position)
 
 
 class _CellError(ValueError):
@@ -98,8 +104,18 @@ def _read(data: bytes, name: str) -> Table:
     if problems:
         raise FormatError(problems[0].message, line=line)
     header = tuple(_trimmed(cells))
+    context.header = header
     context.warnings.extend(_other_sheets(package.archive, title, sheets[1:], context))
-    return Table(name, "xlsx", None, title, header, _data_rows(rows, header), context.warnings)
+    return Table(
+        name,
+        "xlsx",
+        None,
+        title,
+        header,
+        _data_rows(rows, header),
+        context.warnings,
+        header_lines=(line,) * len(header),
+    )
 
 
 class _Archive(zipfile.ZipFile):
@@ -138,12 +154,11 @@ def _open(data: bytes) -> "ExcelReader":
     return package
 
 
-def _unreadable(error: Exception) -> FormatError:
-    detail = excerpt(f"{type(error).__name__}: {error}")
+def _unreadable() -> FormatError:
     return FormatError(
         say(
-            "The workbook cannot be read ({detail}). Open it in a spreadsheet and save it as .xlsx again.",
-            detail=detail,
+            "The workbook cannot be read: the file is damaged or not a whole workbook. Open it in a spreadsheet and "
+            "save it as .xlsx again."
         )
     )
 
@@ -267,11 +282,9 @@ def _date(value: str, kind: str, style: int, place: tuple[int, int], context: _C
     if position not in context.dates_seen:
         context.dates_seen.add(position)
         message = say(
-            "Column {position} holds dates, from this row on; they are read as text such as {text}.",
-            position=_letters(position),
-            text=text,
+            "The column holds dates, from this row on; they are read as text such as {text}.", text=text
         )
-        context.warnings.append(RowIssue(line, _letters(position), message))
+        context.warnings.append(RowIssue(line, context.column(position), message))
     return text
 
 
@@ -296,7 +309,7 @@ def _data_rows(rows: Iterator[_SheetRow], header: tuple[str, ...]) -> Iterator[R
     except FormatError:
         raise
     except Exception as error:  # see read_workbook
-        raise _unreadable(error) from error
+        raise _unreadable() from error
 
 
 def _named(problem: RowIssue, header: tuple[str, ...]) -> RowIssue:

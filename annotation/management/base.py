@@ -6,8 +6,9 @@ Exit 0: done. 1: the input is bad; a plain sentence says where. 2: the command w
 import errno
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, OperationalError, connection
 
-from annotation.formats.errors import FormatError
+from annotation.formats.errors import FormatError, MissingColumns
 from annotation.models import Campaign
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
@@ -40,6 +41,14 @@ class Outcome:
     silent: bool = False  # stdout holds the document already
 
 
+def number(text: str) -> float:
+    """A number of the command line; what is none, or endless, is a wrong call."""
+    found = float(text)
+    if not isfinite(found):
+        raise ValueError(text)
+    return found
+
+
 class AssayCommand(BaseCommand):
     """A command that works in the foreground; it needs neither broker nor worker, and no pages either."""
 
@@ -59,11 +68,9 @@ class AssayCommand(BaseCommand):
             outcome = self.run(**options)
         except Usage as error:
             self._end(error_document(error.message), error.message, as_json=options["json"], code=2)
-        except FormatError as error:
-            document = error_document(error.message, line=error.line, column=error.column)
-            self._end(document, str(error), as_json=options["json"], code=1)
-        except (ProtocolError, Refused) as error:
-            self._end(error_document(error.message), error.message, as_json=options["json"], code=1)
+        except (FormatError, ProtocolError, Refused) as error:
+            document, sentence = _told(error, options)
+            self._end(document, sentence, as_json=options["json"], code=1)
         except (DatabaseError, OSError) as error:
             sentence = _out_of_order(error)
             if not sentence:
@@ -113,6 +120,23 @@ def _out_of_order(error: DatabaseError | OSError) -> str:
 
 def _dump(document: dict[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+
+
+def _told(
+    error: FormatError | ProtocolError | Refused, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """What is wrong, for programs and for people; `options` are those of the command."""
+    if isinstance(error, FormatError) and not isinstance(error, MissingColumns):
+        return error_document(error.message, line=error.line, column=error.column), str(error)
+    decisive = () if isinstance(error, ProtocolError) else error.options
+    sentence = _with_flags(error.message, [name for name in decisive if name in options])
+    return error_document(sentence), sentence
+
+
+def _with_flags(sentence: str, options: Iterable[str]) -> str:
+    """The sentence with the options that decide it, as they are given to a command."""
+    flags = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+    return f"{sentence.removesuffix('.')}. See {flags}." if flags else sentence
 
 
 def error_document(

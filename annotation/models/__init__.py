@@ -1,7 +1,7 @@
 """The nouns, one per file."""
 
 from annotation.models.access import AuditEntry, Invitation, Token
-from annotation.models.annotation import Annotation, Surplus
+from annotation.models.annotation import JUDGED_UNDER, Annotation, Surplus
 from annotation.models.campaign import Campaign, Membership
 from annotation.models.discussion import Arbitration, Comment, Thread, ThreadSeen
 from annotation.models.example import Example, ExampleScore
@@ -15,6 +15,7 @@ from annotation.models.time_entry import TimeEntry
 from annotation.models.user import User
 
 __all__ = [
+    "JUDGED_UNDER",
     "Acknowledgement",
     "Annotation",
     "Arbitration",

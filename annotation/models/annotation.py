@@ -1,7 +1,7 @@
 """What an expert answered, every time they answered; rows are only ever added."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, F, Q, When
 
 from annotation.models.guideline import Guideline
 from annotation.models.round import Assignment
@@ -66,3 +66,8 @@ class Annotation(models.Model):
                 name="annotation_is_a_label_or_a_cause",
             ),
         ]
+
+
+# The version of the guidelines that an answer was given under. Of an imported one that is not known: its row holds the
+# version its round went by.
+JUDGED_UNDER = Case(When(~Q(source=Annotation.Source.IMPORT), then=F("guideline__version")))

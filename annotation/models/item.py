@@ -107,6 +107,14 @@ class ItemQuerySet(models.QuerySet["Item"]):
         return self.published().filter(retired_at__isnull=True)
 
 
+def in_play(prefix: str = "") -> Q:
+    """Items that somebody may be judging: those that count, and those set aside for a dry run.
+
+    `prefix` leads to the item, such as `item__`.
+    """
+    return Q(**{f"{prefix}retired_at__isnull": True}) | Q(**{f"{prefix}retired_why": Item.Retired.SET_ASIDE})
+
+
 class Item(models.Model):
     """The smallest thing a label attaches to: one translation of one context, or one triple."""
 

@@ -1,17 +1,13 @@
-"""Who judges what: designs of parts and experts, planned before anybody starts; and the order on each screen.
+"""Who judges what: parts and experts by a design, planned before anybody starts."""
 
-Chance comes from SHA-256 of the seed and the keys, not from a generator: the same seed gives the same plan on
-every platform and every Python version, and a unit that is added later moves no other unit.
-"""
-
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
 
+from annotation.protocol.chance import chance, fingerprint
+from annotation.protocol.designs import DESIGNS, QUOTAS, by_quotas, check_design
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_name
@@ -76,6 +72,7 @@ class Plan:
     pairs: tuple[PlanPair, ...]
     hash: str
     sample: Sample | None = None
+    overlap: int | None = None  # so many units have one expert more than K
 
     def as_json(self) -> dict[str, object]:
         """What `assign_parts --json` prints."""
@@ -94,6 +91,7 @@ class Plan:
             "loads": dict(self.loads),
             "pairs": [{"a": pair.a, "b": pair.b, "n_items": pair.n_items} for pair in self.pairs],
             "hash": self.hash,
+            **({} if self.overlap is None else {"overlap": self.overlap}),
             **self.sample_json(),
         }
 
@@ -103,6 +101,9 @@ class Plan:
             return {}
         keys = list(self.sample.unit_keys)
         return {"sample": {"n": len(keys), "of": self.sample.of, "units": keys}}
+
+
+_Dealt = tuple[tuple[int, ...], list[PlanUnit]]  # experts by index, slot 1 first, and their units
 
 
 def draw_sample(keys: Sequence[str], n: int, *, seed: int) -> Sample:
@@ -119,7 +120,7 @@ def draw_sample(keys: Sequence[str], n: int, *, seed: int) -> Sample:
             say("A sample of {n} cannot be drawn from {of} units: ask for 1 to {of}.", n=n, of=len(keys))
         )
     _check_units([PlanUnit(key, 1) for key in keys])
-    drawn = sorted(range(len(keys)), key=lambda i: _chance("sample", seed, keys[i]))[:n]
+    drawn = sorted(range(len(keys)), key=lambda i: chance("sample", seed, keys[i]))[:n]
     return Sample(tuple(keys[i] for i in sorted(drawn)), len(keys))
 
 
@@ -132,6 +133,8 @@ def plan(
     seed: int,
     parts: int | None = None,
     sample: Sample | None = None,
+    quotas: Sequence[int] | None = None,
+    overlap: int | None = None,
 ) -> Plan:
     """Deal units into parts and give each part to `k` experts.
 
@@ -139,10 +142,14 @@ def plan(
       experts *p*, *p* − 1, … *p* − K + 1 (mod E), in this order of slots. Neighbours in the circle meet,
       others may not: with four experts and K = 2, four of the six pairs.
     - `pairs`: one part for every pair of experts, K = 2; every pair meets equally often.
-    - `single`: K = 1; part *p* is judged by expert *p* (mod E), with at least E parts, E by default.
+    - `single`: K = 1; part *p* is judged by expert *p* (mod E), with at least E parts, E by default. With an
+      `overlap` so many units, drawn by the seed, get a second expert: they make parts of their own, cyclic with two
+      experts, and tell how far experts agree. The first expert's verdict stays the one that counts.
+    - `quotas`: any K; everybody judges their share of `quotas`, weights in the order of experts. Units of the same
+      experts make a part.
 
-    Parts differ by at most one unit (with fewer units than parts some are empty), and hold whole units. Which
-    unit goes where depends on `seed` and the units' keys. With a `sample` only its units are dealt. A
+    But for quotas, parts differ by at most one unit (with fewer units than parts some are empty). Units are never
+    torn. Which goes where depends on `seed` and the units' keys. With a `sample` only its units are dealt. A
     ProtocolError says what would work instead where the design is unknown, parts, `k` and experts do not fit
     together, a unit key stands twice, or one person is named twice, even in two spellings: names are compared
     NFKC and without case.
@@ -154,13 +161,19 @@ def plan(
     >>> [(pair.a, pair.b, pair.n_items) for pair in worked_out.pairs]
     [('a', 'b', 3), ('a', 'd', 3), ('b', 'c', 2), ('c', 'd', 2)]
     """
-    _check_design(design)
+    check_design(design)
     _check_experts(experts)
     _check_units(units)
-    slots = _DESIGNS[design](len(experts), k, parts)
     if sample is not None:
         units = [unit for unit in units if unit.key in sample]
-    planned = _parts(_dealt(units, len(slots), seed), slots, experts)
+    if design == QUOTAS:
+        dealt = _dealt_by_quotas(units, experts=experts, quotas=quotas, k=k, parts=parts, seed=seed)
+    else:
+        _refuse_quotas(design, quotas)
+        dealt = _dealt_with_overlap(
+            units, design, n_experts=len(experts), k=k, parts=parts, overlap=overlap, seed=seed
+        )
+    planned = _parts(dealt, experts)
     return Plan(
         design=design,
         seed=seed,
@@ -168,147 +181,80 @@ def plan(
         parts=planned,
         loads=_loads(planned, experts),
         pairs=_pairs(planned, experts),
-        hash=_hash(design, experts=experts, units=units, k=k, seed=seed, n_parts=len(slots)),
+        hash=_hash(
+            design,
+            experts=experts,
+            units=units,
+            k=k,
+            seed=seed,
+            n_parts=len(dealt),
+            more={"quotas": quotas and list(quotas), "overlap": overlap},
+        ),
         sample=sample,
+        overlap=overlap,
     )
 
 
-def unit_order(keys: Sequence[str], *, seed: int, expert: str, round_number: int = 1) -> list[int]:
-    """The order in which one expert meets units: indices into `keys`, first screen first.
-
-    It depends on nothing but its arguments, differs between experts and between rounds, and two keys keep
-    their order whatever other keys there are.
-
-    >>> unit_order(["u1", "u2", "u3", "u4"], seed=1, expert="lin")
-    [3, 0, 1, 2]
-    """
-    return sorted(range(len(keys)), key=lambda i: _chance("unit", seed, round_number, expert, keys[i]))
-
-
-def run_order(
-    groups: Sequence[str], order: Sequence[int], *, length: int, seed: int, expert: str
-) -> list[int]:
-    """The same units in runs of one group: `order` is any order of them, `groups` the group of each unit.
-
-    A group of *n* units is cut into runs of `length` or a little more or less, all within one unit of each
-    other; the runs come in an order of chance of the expert's own, the units of a run as `order` has them.
-    Judging about twenty triples of one relation in a row saves turning from one question to another.
-
-    >>> run_order(["xWant", "oWant", "xWant", "oWant"], [3, 2, 1, 0], length=2, seed=1, expert="lin")
-    [3, 1, 2, 0]
-    """
-    by_group: dict[str, list[int]] = {}
-    for index in order:
-        by_group.setdefault(groups[index], []).append(index)
-    runs: list[tuple[bytes, list[int]]] = []
-    for group, members in by_group.items():
-        n_runs = max(1, round(len(members) / length))
-        for number in range(n_runs):
-            start, end = number * len(members) // n_runs, (number + 1) * len(members) // n_runs
-            runs.append((_chance("run", seed, expert, group, number), members[start:end]))
-    return [index for _chance_of_run, members in sorted(runs) for index in members]
+def _dealt_with_overlap(
+    units: Sequence[PlanUnit],
+    design: str,
+    *,
+    n_experts: int,
+    k: int,
+    parts: int | None,
+    overlap: int | None,
+    seed: int,
+) -> list[_Dealt]:
+    slots = DESIGNS[design](n_experts, k, parts)
+    if overlap is None:
+        return list(zip(slots, _dealt(units, len(slots), seed), strict=True))
+    if design != "single":
+        raise ProtocolError(
+            say("An overlap is for the design single; with K = {k} every item has several experts.", k=k)
+        )
+    if not 1 <= overlap <= len(units):
+        raise ProtocolError(
+            say("{n} units cannot overlap: there are {of}. Ask for 1 to {of}.", n=overlap, of=len(units))
+        )
+    twice = DESIGNS["cyclic"](n_experts, 2, None)
+    drawn = {unit.key for unit in sorted(units, key=lambda unit: chance("overlap", seed, unit.key))[:overlap]}
+    once = [unit for unit in units if unit.key not in drawn]
+    both = [unit for unit in units if unit.key in drawn]
+    return [
+        *zip(slots, _dealt(once, len(slots), seed), strict=True),
+        *zip(twice, _dealt(both, len(twice), seed), strict=True),
+    ]
 
 
-def context_order(n: int, *, seed: int, expert: str, unit_key: str, round_number: int = 1) -> list[int]:
-    """The order in which one expert sees the `n` contexts of one unit: indices of contexts, top row first.
-
-    >>> context_order(5, seed=1, expert="lin", unit_key="u1")
-    [2, 3, 1, 4, 0]
-    """
-    return sorted(range(n), key=lambda i: _chance("context", seed, round_number, expert, unit_key, i))
-
-
-_Slots = list[tuple[int, ...]]  # for each part its experts by index, slot 1 first
-
-
-def _cyclic(n_experts: int, k: int, parts: int | None) -> _Slots:
-    if not 1 <= k <= n_experts:
+def _dealt_by_quotas(
+    units: Sequence[PlanUnit],
+    *,
+    experts: Sequence[str],
+    quotas: Sequence[int] | None,
+    k: int,
+    parts: int | None,
+    seed: int,
+) -> list[_Dealt]:
+    if quotas is None or len(quotas) != len(experts):
         raise ProtocolError(
             say(
-                "A cyclic design gives each item to K different experts, and K = {k} does not fit the "
-                "{n_experts} named: name at least {least}, or set K between 1 and {n_experts}.",
-                k=k,
-                n_experts=n_experts,
-                least=max(k, 1),
+                "The design quotas needs a share for each of the {n} experts, in their order.", n=len(experts)
             )
         )
-    n_parts = n_experts if parts is None else parts
-    if n_parts < 1 or n_parts % n_experts:
-        below = n_parts // n_experts * n_experts
-        possible = (
-            say("{below} or {above}", below=below, above=below + n_experts) if below > 0 else str(n_experts)
-        )
+    if parts is not None:
+        raise ProtocolError(say("Parts follow from the shares here; leave their number out."))
+    slots = by_quotas(quotas, k, len(units))
+    shuffled = sorted(range(len(units)), key=lambda i: chance("part", seed, units[i].key))
+    shares: dict[tuple[int, ...], list[int]] = {}
+    for people, index in zip(slots, shuffled, strict=True):
+        shares.setdefault(people, []).append(index)
+    return [(people, [units[i] for i in sorted(share)]) for people, share in sorted(shares.items())]
+
+
+def _refuse_quotas(design: str, quotas: Sequence[int] | None) -> None:
+    if quotas is not None:
         raise ProtocolError(
-            say(
-                "A cyclic design needs a multiple of its number of experts as parts, and {n_parts} is "
-                "no multiple of {n_experts}: ask for {possible} parts.",
-                n_parts=n_parts,
-                n_experts=n_experts,
-                possible=possible,
-            )
-        )
-    return [tuple((p - slot) % n_experts for slot in range(k)) for p in range(n_parts)]
-
-
-def _pairs_of_experts(n_experts: int, k: int, parts: int | None) -> _Slots:
-    if k != 2:
-        raise ProtocolError(
-            say(
-                "The design pairs gives each item to two experts, and here K = {k}: use the design cyclic.",
-                k=k,
-            )
-        )
-    if n_experts < 2:
-        raise ProtocolError(say("The design pairs needs at least two experts; name another one."))
-    pairs = list(combinations(range(n_experts), 2))
-    if parts not in (None, len(pairs)):
-        raise ProtocolError(
-            say(
-                "The design pairs has one part per pair of experts: {n_pairs} parts for {n_experts} "
-                "experts, not {parts}. Leave the number of parts out.",
-                n_pairs=len(pairs),
-                n_experts=n_experts,
-                parts=parts,
-            )
-        )
-    # Turned round where the distance is even, so that nobody always stands in the first slot.
-    return [(a, b) if (b - a) % 2 else (b, a) for a, b in pairs]
-
-
-def _single(n_experts: int, k: int, parts: int | None) -> _Slots:
-    if k != 1:
-        raise ProtocolError(
-            say(
-                "The design single gives each item to one expert, and here K = {k}: use cyclic or pairs.", k=k
-            )
-        )
-    n_parts = n_experts if parts is None else parts
-    if n_parts < n_experts:
-        raise ProtocolError(
-            say(
-                "{n_parts} parts leave some of the {n_experts} experts without work: ask for "
-                "{n_experts} parts or more, or name fewer experts.",
-                n_parts=n_parts,
-                n_experts=n_experts,
-            )
-        )
-    return [(p % n_experts,) for p in range(n_parts)]
-
-
-_DESIGNS: Mapping[str, Callable[[int, int, int | None], _Slots]] = MappingProxyType(
-    {"cyclic": _cyclic, "pairs": _pairs_of_experts, "single": _single}
-)
-DESIGN_NAMES = tuple(_DESIGNS)
-
-
-def _check_design(design: str) -> None:
-    if design not in _DESIGNS:
-        raise ProtocolError(
-            say(
-                "There is no design “{design}”; the designs are {designs}.",
-                design=design,
-                designs=", ".join(DESIGN_NAMES),
-            )
+            say("The design {design} gives everybody the same share; use the design quotas.", design=design)
         )
 
 
@@ -353,7 +299,7 @@ def _check_units(units: Sequence[PlanUnit]) -> None:
 
 def _dealt(units: Sequence[PlanUnit], n_parts: int, seed: int) -> list[list[PlanUnit]]:
     """The units shuffled and cut into parts, the first ones larger by one; each part in campaign order."""
-    shuffled = sorted(range(len(units)), key=lambda i: _chance("part", seed, units[i].key))
+    shuffled = sorted(range(len(units)), key=lambda i: chance("part", seed, units[i].key))
     size, larger = divmod(len(units), n_parts)
     shares: list[list[PlanUnit]] = []
     at = 0
@@ -364,9 +310,7 @@ def _dealt(units: Sequence[PlanUnit], n_parts: int, seed: int) -> list[list[Plan
     return shares
 
 
-def _parts(
-    shares: Sequence[Sequence[PlanUnit]], slots: _Slots, experts: Sequence[str]
-) -> tuple[PlanPart, ...]:
+def _parts(dealt: Sequence[_Dealt], experts: Sequence[str]) -> tuple[PlanPart, ...]:
     """Each share of the units with its experts."""
     return tuple(
         PlanPart(
@@ -375,7 +319,7 @@ def _parts(
             n_items=sum(unit.n_items for unit in share),
             experts=tuple(experts[i] for i in people),
         )
-        for index, (share, people) in enumerate(zip(shares, slots, strict=True))
+        for index, (people, share) in enumerate(dealt)
     )
 
 
@@ -394,21 +338,22 @@ def _pairs(parts: Sequence[PlanPart], experts: Sequence[str]) -> tuple[PlanPair,
 
 
 def _hash(
-    design: str, *, experts: Sequence[str], units: Sequence[PlanUnit], k: int, seed: int, n_parts: int
+    design: str,
+    *,
+    experts: Sequence[str],
+    units: Sequence[PlanUnit],
+    k: int,
+    seed: int,
+    n_parts: int,
+    more: Mapping[str, object],
 ) -> str:
     """What tells a plan from others: everything that it was made of."""
-    identity = {
-        "design": {"name": design, "parts": n_parts, "k": k},
-        "seed": seed,
-        "units": [unit.key for unit in units],
-        "experts": list(experts),
-    }
-    return hashlib.sha256(_canonical(identity)).hexdigest()
-
-
-def _chance(*of: str | int) -> bytes:
-    return hashlib.sha256(_canonical(of)).digest()
-
-
-def _canonical(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    given = {name: value for name, value in more.items() if value is not None}
+    return fingerprint(
+        {
+            "design": {"name": design, "parts": n_parts, "k": k, **given},
+            "seed": seed,
+            "units": [unit.key for unit in units],
+            "experts": list(experts),
+        }
+    )

@@ -108,13 +108,34 @@ RULES: tuple[LabelRule, ...] = (
 )
 
 
+RULE_NAMES = tuple(dict.fromkeys(rule.name for rule in RULES))
+
+
+def _arbiter(votes: Votes) -> tuple[str | None, str | None]:
+    label = votes[-1] if votes else None
+    if label not in ("1", "0"):
+        raise ProtocolError(say("An arbiter decides a label, 1 or 0, and no score."))
+    return label, None
+
+
+# Not among the rules a campaign is labelled by: it stands for a single item, in place of that rule. Its votes are
+# the experts' effective scores, as they are, and after them the label that was decided.
+ARBITER = LabelRule(
+    name="arbiter",
+    version="1",
+    words=Words("decided by an arbiter", "由裁定人决定"),
+    only_k=None,
+    decide=_arbiter,
+)
+
+
 def get_rule(name: str, version: str | None = None) -> LabelRule:
     """The rule of that name and version (default: the current one); a ProtocolError if there is none.
 
     >>> get_rule("majority").version
     '1'
     """
-    for rule in reversed(RULES):
+    for rule in reversed((*RULES, ARBITER)):
         if rule.name == name and version in (None, rule.version):
             return rule
     known = ", ".join(f"{rule.name} (version {rule.version})" for rule in RULES)
@@ -137,6 +158,8 @@ def final_label(rule: str, votes: Votes, *, k: int, version: str | None = None) 
     - `unanimous`: the same, but all of them.
     - `ckbp2` (K = 2): 1 iff one score is 1 and the other at least 0.5; the order of the two does not matter,
       and {1, 0} is implausible by the rule. Source: CKBP v2 (Fang et al. 2023).
+    - `arbiter`: the last vote, which is the label that an arbiter decided, whatever stands before it and however
+      many have answered.
 
     Raises ProtocolError for an unknown rule or version, a vote that is no label code, more votes than `k`, or
     a `k` the rule is not defined for.
@@ -150,6 +173,9 @@ def final_label(rule: str, votes: Votes, *, k: int, version: str | None = None) 
     """
     chosen = get_rule(rule, version)
     _check_k(chosen, k)
+    if chosen.name == ARBITER.name:
+        label, reason = chosen.decide(votes)
+        return Outcome(label=label, reason=reason, rule=chosen.name, version=chosen.version)
     if len(votes) > k:
         raise ProtocolError(
             say("There are {n} answers to an item that {k} experts were to judge.", n=len(votes), k=k)
@@ -172,7 +198,7 @@ def default_rule(protocol: Protocol, k: int) -> str:
     """
     rule = protocol.default_rules.get(k) or protocol.default_rules.get(None)
     if rule is None:
-        names = [name for name in protocol.label_rules if get_rule(name).only_k in (None, k)]
+        names = [rule.name for rule in fitting_rules(protocol, k)]
         allowed = reduce(lambda one, other: say("{one} or {other}", one=one, other=other), names)
         raise ProtocolError(
             say(
@@ -182,6 +208,16 @@ def default_rule(protocol: Protocol, k: int) -> str:
             )
         )
     return rule
+
+
+def fitting_rules(protocol: Protocol, k: int) -> list[LabelRule]:
+    """The rules that can label items of this protocol judged by `k` experts.
+
+    >>> from annotation.protocol.base import get_protocol
+    >>> [rule.name for rule in fitting_rules(get_protocol("triple"), 3)]
+    ['majority', 'unanimous']
+    """
+    return [rule for rule in map(get_rule, protocol.label_rules) if rule.only_k in (None, k)]
 
 
 def check_rule(rule: str, protocol: Protocol, k: int) -> LabelRule:

@@ -93,6 +93,8 @@ TRIPLE = Protocol(
     ),
 )
 
+NO_WORDS = Words("", "")
+
 # Which kind of 0 was meant, where a campaign asks for it; all four score 0.
 ZERO_DETAILS = (
     Choice("rarely", Words("rarely", "很少")),
@@ -122,30 +124,40 @@ class Example:
 
 @dataclass(frozen=True)
 class Relation:
-    """One relation: what joins head and tail on the page, what it means, three examples (1, 0.5, 0)."""
+    """One relation: what joins head and tail on the page, what it means, examples.
+
+    The fifteen have all of it, and three examples (1, 0.5, 0); of a campaign's own relations, and of the three that
+    only CKBP v1 has, texts may be missing, which are empty in both languages then.
+    """
 
     name: str
-    family: str
-    published_phrase: str
     connector: Words
-    definition: Words
-    head_kind: Words
-    tail_kind: Words
-    tail_time: Words
-    confused_with: tuple[Confusion, ...]
-    examples: tuple[Example, ...]
+    family: str = ""
+    published_phrase: str = ""
+    definition: Words = NO_WORDS
+    head_kind: Words = NO_WORDS
+    tail_kind: Words = NO_WORDS
+    tail_time: Words = NO_WORDS
+    confused_with: tuple[Confusion, ...] = ()
+    examples: tuple[Example, ...] = ()
 
-    def __post_init__(self) -> None:
-        texts = [self.connector, self.definition, self.head_kind, self.tail_kind, self.tail_time]
-        texts += [confusion.why for confusion in self.confused_with]
-        texts += [example.why for example in self.examples]
-        if not all(words.en.strip() and words.zh.strip() for words in texts):
-            raise ProtocolError(f"The relation {self.name} lacks a text in English or in Chinese.")
-        if [example.score for example in self.examples] != ["1", "0.5", "0"]:
-            raise ProtocolError(f"The relation {self.name} needs one example each for 1, 0.5 and 0.")
-        others = set(RELATION_NAMES) - {self.name}
-        if not all(others.issuperset(confusion.relations) for confusion in self.confused_with):
-            raise ProtocolError(f"The relation {self.name} is compared with one that does not exist.")
+    @property
+    def unlike(self) -> tuple[str, ...]:
+        """The relations that this one is easily taken for."""
+        return tuple(name for confusion in self.confused_with for name in confusion.relations)
+
+
+def _check_complete(relation: Relation) -> None:
+    texts = [relation.connector, relation.definition]
+    texts += [relation.head_kind, relation.tail_kind, relation.tail_time]
+    texts += [confusion.why for confusion in relation.confused_with]
+    texts += [example.why for example in relation.examples]
+    if not all(words.en.strip() and words.zh.strip() for words in texts):
+        raise ProtocolError(f"The relation {relation.name} lacks a text in English or in Chinese.")
+    if [example.score for example in relation.examples] != ["1", "0.5", "0"]:
+        raise ProtocolError(f"The relation {relation.name} needs one example each for 1, 0.5 and 0.")
+    if not set(RELATION_NAMES).difference([relation.name]).issuperset(relation.unlike):
+        raise ProtocolError(f"The relation {relation.name} is compared with one that does not exist.")
 
 
 def load_relations(path: Path) -> Mapping[str, Relation]:
@@ -161,6 +173,8 @@ def load_relations(path: Path) -> Mapping[str, Relation]:
     if tuple(relation.name for relation in relations) != RELATION_NAMES:
         names = ", ".join(RELATION_NAMES)
         raise ProtocolError(f"{path.name} must hold the relations {names}, in this order.")
+    for relation in relations:
+        _check_complete(relation)
     return MappingProxyType({relation.name: relation for relation in relations})
 
 

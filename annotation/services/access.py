@@ -11,6 +11,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -37,11 +38,10 @@ def create_invitation(
     For a person without a password, and for one who forgot it. `by` is None on the command line.
     """
     if not user.is_active:
-        raise Refused(_("The account of “%(name)s” is closed.") % {"name": user.username})
+        raise Refused(_("This account is closed."))
     if not may_administer(by, user):
         raise Refused(
-            _("Only who manages all campaigns of “%(name)s”, or an administrator, may invite them.")
-            % {"name": user.username}
+            _("Only who manages all campaigns of this person, or an administrator, may invite them.")
         )
     raw = secrets.token_urlsafe(32)
     now = timezone.now()
@@ -60,7 +60,25 @@ def create_invitation(
 
 def _end_invitations(user: User) -> None:
     now = timezone.now()
-    Invitation.objects.filter(user=user, used_at__isnull=True, expires_at__gt=now).update(expires_at=now)
+    open_invitations_of(user).update(expires_at=now)
+
+
+def open_invitations_of(user: User) -> QuerySet[Invitation]:
+    """Their links that can still be taken up."""
+    return Invitation.objects.filter(
+        user=user, used_at__isnull=True, revoked_at__isnull=True, expires_at__gt=timezone.now()
+    )
+
+
+def revoke_invitations(user: User, by: User | None) -> int:
+    """End somebody's unused links; who follows one is told so. Returns how many there were."""
+    if not may_administer(by, user):
+        raise Refused(_("Only who manages all campaigns of this person may do this."))
+    with transaction.atomic():
+        ended = open_invitations_of(user).update(revoked_at=timezone.now())
+        if ended:
+            audit(None, by, "invitation revoked", {"person": user.username})
+    return ended
 
 
 def find_invitation(raw: str) -> Invitation | None:
@@ -69,8 +87,11 @@ def find_invitation(raw: str) -> Invitation | None:
 
 
 def is_open(invitation: Invitation) -> bool:
-    """Whether it can still be taken up: unused, not expired, not replaced by a newer one, the account open."""
-    return invitation.used_at is None and invitation.expires_at > timezone.now() and invitation.user.is_active
+    """Whether it can still be taken up: unused, not expired, not replaced by a newer one nor revoked, the account
+    open.
+    """
+    waits = invitation.used_at is None and invitation.revoked_at is None
+    return waits and invitation.expires_at > timezone.now() and invitation.user.is_active
 
 
 def accept_invitation(raw: str, password: str) -> User:
@@ -79,7 +100,11 @@ def accept_invitation(raw: str, password: str) -> User:
     now = timezone.now()
     with transaction.atomic():
         taken = Invitation.objects.filter(
-            token_hash=hash_secret(raw), used_at__isnull=True, expires_at__gt=now, user__is_active=True
+            token_hash=hash_secret(raw),
+            used_at__isnull=True,
+            revoked_at__isnull=True,
+            expires_at__gt=now,
+            user__is_active=True,
         ).update(used_at=now)
         if taken != 1:
             raise NotYours(_("This link cannot be used any more."))

@@ -146,7 +146,8 @@ def checked(answer: Answer, *, place: Place) -> Answer:
     protocol = get_protocol(place.protocol)
     if bool(answer.label) == bool(answer.cannot_judge):
         raise ProtocolError(_("An answer is a label or “cannot judge” with its cause: one of the two."))
-    answer = _in_codes(answer, protocol.cannot_judge_causes)
+    reasons = WRONG_REASONS if place.own_reasons is None else place.own_reasons
+    answer = _in_codes(answer, protocol.cannot_judge_causes, reasons)
     _check_note(answer.note)
     label = protocol.parse_label(answer.label) if answer.label else ""
     lowest = label == protocol.labels[0]
@@ -180,13 +181,13 @@ def _check_why(answer: Answer, place: Place, *, wrong: bool) -> None:
         )
 
 
-def _in_codes(answer: Answer, causes: Sequence[Choice]) -> Answer:
+def _in_codes(answer: Answer, causes: Sequence[Choice], reasons: Sequence[Choice]) -> Answer:
     return replace(
         answer,
         cannot_judge=_code_of(answer.cannot_judge, causes),
         problem=_code_of(answer.problem, causes),
         detail=_code_of(answer.detail, ZERO_DETAILS),
-        reasons=tuple(_code_of(reason, WRONG_REASONS) for reason in answer.reasons),
+        reasons=tuple(_code_of(reason, reasons) for reason in answer.reasons),
     )
 
 

@@ -20,6 +20,7 @@ from weakref import WeakSet
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from annotation.protocol.definition import Choice, Words
 from annotation.services.sheets import Answer, Sheet
 
 Row = tuple[Any, ...]
@@ -31,7 +32,8 @@ class Place:
     """Where the rows of a sheet stand: whose campaign and round, and who may write there.
 
     `guideline` is the version in force; `open_rounds` are those from which the next screens come; `atoms` is how many
-    the sheet's compound has, None where only the statement that writes will look.
+    the sheet's compound has, None where only the statement that writes will look. `own_reasons` are the campaign's own,
+    None where it has the protocol's; they are read here only, for another wording comes with another version.
     """
 
     password: str
@@ -44,6 +46,7 @@ class Place:
     round: int
     guideline: int
     open_rounds: tuple[int, ...]
+    own_reasons: tuple[Choice, ...] | None = None
     atoms: int | None = None
 
 
@@ -59,7 +62,7 @@ READ = f"""
 SELECT u.password, u.is_active, c.id, c.protocol, c.reference, c.reasons, c.zero_detail, a.round_id,
        r.guideline_id, (SELECT {{listed}} FROM ({OPEN_ROUNDS.format(campaign="c.id")}) open_round), a.unit_id,
        (SELECT s.unit_id FROM annotation_assignment s WHERE s.id = {{screen}} AND s.expert_id = {{expert}}),
-       (SELECT w.atoms FROM annotation_unit w WHERE w.id = a.unit_id)
+       (SELECT w.atoms FROM annotation_unit w WHERE w.id = a.unit_id), {{own_reasons}}
 FROM annotation_user u
 JOIN annotation_membership m ON m.user_id = u.id AND m.role = 'expert'
 JOIN annotation_campaign c ON c.id = m.campaign_id AND c.slug = {{slug}}
@@ -85,6 +88,7 @@ def read(sheet: Sheet, *, slug: str, expert: int) -> Place:
                 ids=f"IN ({places})",
                 screen="%s",
                 listed="group_concat(open_round.id)",
+                own_reasons="json_extract(c.wording, '$.reasons')",
             )
             cursor.execute(statement, [sheet.screen, expert, slug, expert, *ids, expert])
         rows = cursor.fetchall()
@@ -94,10 +98,20 @@ def read(sheet: Sheet, *, slug: str, expert: int) -> Place:
         or {row[10] for row in rows} != {rows[0][11]}
     ):
         raise NotFound
-    place = Place(*(*rows[0][:9], _numbers(rows[0][9])))
+    place = Place(*(*rows[0][:9], _numbers(rows[0][9]), _choices(_decoded(rows[0][13]))))
     _remember(place, slug=slug, expert=expert)
-    atoms = rows[0][12]
-    return replace(place, atoms=len(json.loads(atoms) if isinstance(atoms, str) else atoms))
+    return replace(place, atoms=len(_decoded(rows[0][12])))
+
+
+def _decoded(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value
+
+
+def _choices(stored: Any) -> tuple[Choice, ...] | None:
+    """Reasons as a campaign's wording holds them (`protocol/wording.py`)."""
+    if stored is None:
+        return None
+    return tuple(Choice(reason["code"], Words(**reason["words"])) for reason in stored)
 
 
 def _numbers(listed: str | None) -> tuple[int, ...]:
@@ -260,6 +274,7 @@ PREPARED = {
             ids="= ANY ($3)",
             screen="$4",
             listed="string_agg(open_round.id::text, ',')",
+            own_reasons="c.wording -> 'reasons'",
         ),
     ),
     "assay_judge": (

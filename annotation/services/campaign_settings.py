@@ -14,8 +14,14 @@ from annotation.services.people import audit
 
 # Which settings a campaign of a protocol has. What is not here stays as the campaign was opened.
 FIELDS = {
-    Campaign.Protocol.COMPOUND.value: ("title", "reference", "highlighted_forms", "reasons"),
-    Campaign.Protocol.TRIPLE.value: ("title", "zero_detail", "order"),
+    Campaign.Protocol.COMPOUND.value: (
+        "title",
+        "reference",
+        "highlighted_forms",
+        "reasons",
+        "names_in_discussion",
+    ),
+    Campaign.Protocol.TRIPLE.value: ("title", "zero_detail", "order", "names_in_discussion"),
 }
 UNTIL_ASSIGNED = ("order",)
 UNTIL_JUDGED = ("reference", "highlighted_forms", "zero_detail")

@@ -7,32 +7,47 @@ from pathlib import Path
 from typing import Any, Literal
 
 from annotation.formats.cognition import CognitionFiles
+from annotation.formats.errors import RowIssue
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows
 from annotation.models import Campaign, User
 from annotation.services.import_compare import DESCRIPTIVE
 from annotation.services.import_store import Progress
-from annotation.services.imports import Report, store
+from annotation.services.imports import Report, preview, store
 from annotation.services.item_files import sha256_of
+from annotation.services.judgement_authors import find_authors, joining
 from annotation.services.judgement_report import JudgementReport
 from annotation.services.judgements import import_judgements
 
 
 @dataclass(frozen=True)
 class CognitionReport:
-    """What the four files held and what became of them."""
+    """What the four files held and what became, or would become, of them.
+
+    `to_come` counts the verdicts that were not compared, since their items are not there yet.
+    """
 
     files: CognitionFiles
     items: Report
     verdicts: JudgementReport | None
+    to_come: int = 0
+    joining: Sequence[RowIssue] = ()
 
     @property
     def judgements(self) -> int:
-        return self.verdicts.added if self.verdicts else 0
+        return self.verdicts.added if self.verdicts else self.to_come
 
     @property
     def ok(self) -> bool:
-        return self.items.stored and (self.verdicts is None or self.verdicts.ok)
+        return self.items.stored and self._verdicts_ok
+
+    @property
+    def can_be_stored(self) -> bool:
+        return self.items.can_be_stored and self._verdicts_ok
+
+    @property
+    def _verdicts_ok(self) -> bool:
+        return self.verdicts is None or self.verdicts.ok
 
     def as_json(self) -> dict[str, Any]:
         """The document of `import_items`, with the verdicts and the sources that differ."""
@@ -45,6 +60,8 @@ class CognitionReport:
             verdicts = self.verdicts.as_json()
             document["errors"] += verdicts["errors"]
             document["conflicts"] += verdicts["conflicts"]
+            document["warnings"] += verdicts["warnings"]
+        document["warnings"] += [issue.as_json() for issue in self.joining]
         return document
 
 
@@ -99,9 +116,18 @@ def store_cognition(
     return CognitionReport(files, items, import_judgements(campaign, judged, by=by, progress=progress))
 
 
-def look_at_verdicts(campaign: Campaign, files: CognitionFiles, *, annotator: str) -> JudgementReport:
-    """What storing the verdicts of items that are there already would do; writes nothing."""
-    return import_judgements(campaign, _judgement_rows(files, annotator, ()), dry_run=True)
+def look_at_cognition(campaign: Campaign, files: CognitionFiles, *, annotator: str) -> CognitionReport:
+    """What storing the files would do; writes nothing. Verdicts are compared where all items are there already."""
+    items = preview(campaign, files.as_file())
+    judged = _judgement_rows(files, annotator, items.conflicts)
+    if not judged.rows:
+        return CognitionReport(files, items, None)
+    if items.can_be_stored and not items.added:
+        return CognitionReport(files, items, import_judgements(campaign, judged, dry_run=True))
+    authors = find_authors(campaign, [annotator])
+    return CognitionReport(
+        files, items, None, to_come=len(judged.rows), joining=joining(campaign, authors.values())
+    )
 
 
 def _fingerprint(paths: Mapping[str, Path]) -> str:
@@ -136,6 +162,7 @@ def _judgement_rows(
 
 def _nothing(rows: FileRows[Any]) -> Report:
     return Report(
-        file=rows.name, format=rows.format, encoding=None, sheet=None, columns={}, unknown_columns=(),
-        rows=rows.n_rows, added=0, unchanged=0, conflicts=(), errors=rows.errors, warnings=rows.warnings,
+        file=rows.name, format=rows.format, encoding=None, sheet=None, columns=rows.columns,
+        unknown_columns=rows.unknown_columns, rows=rows.n_rows,
+        added=0, unchanged=0, conflicts=(), errors=rows.errors, warnings=rows.warnings,
     )  # fmt: skip

@@ -1,12 +1,18 @@
 """What a service says when it cannot do what was asked."""
 
+from collections.abc import Sequence
+
 
 class Refused(Exception):
-    """The state of things forbids it; `message` says why and what to do instead."""
+    """The state of things forbids it; `message` says why and what to do instead.
 
-    def __init__(self, message: str) -> None:
+    `options` names the options that decide it, for who asked with a command: the sentence is for everybody.
+    """
+
+    def __init__(self, message: str, *, options: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.message = message
+        self.options = options
 
 
 class NotYours(Refused):

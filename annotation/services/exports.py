@@ -10,7 +10,18 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
 
-from annotation.models import Annotation, Assignment, Campaign, FinalLabel, Item, Membership, Output, Round
+from annotation.models import (
+    JUDGED_UNDER,
+    Annotation,
+    Assignment,
+    Campaign,
+    FinalLabel,
+    Item,
+    Membership,
+    Output,
+    Round,
+)
+from annotation.models.item import in_play
 from annotation.services.snapshot import snapshot
 
 CHUNK = 2000
@@ -173,7 +184,7 @@ def triple_items(campaign: Campaign) -> Table:
 
 # Columns that hold numbers where a format tells them from text; ids and labels are text everywhere.
 NUMERIC: dict[str, type[int] | type[float]] = {
-    "position": int, "slot": int, "revision": int, "guideline": int, "session_position": int,
+    "position": int, "round_number": int, "slot": int, "revision": int, "guideline": int, "session_position": int,
     "screen_position": int, "row": int, "label_version": int, "seconds": float,
     "visible_seconds": float, "active_seconds": float,
 }  # fmt: skip
@@ -275,7 +286,7 @@ def labels(campaign: Campaign, *, unlabelled: bool = False) -> Table:
         reason = (
             "The label rule ran, and no item could be labelled: answers are missing, tied or “cannot judge”."
             if without
-            else "No item has a final label yet: run finalize (or hand in the parts), and settle what is tied."
+            else "No item has a final label yet: compute the labels (or hand in the parts), and settle what is tied."
         )
     of_item = _item_cells(campaign, _systems_by_item(campaign))
 
@@ -296,19 +307,16 @@ def labels(campaign: Campaign, *, unlabelled: bool = False) -> Table:
 
 
 _ANSWER = (
-    "round", "part", "slot", "annotator", "label", "cannot_judge", "problem", "detail", "reasons", "atoms", "note",
-    "unsure", "revision", "answered_at", "guideline", "seconds", "visible_seconds", "active_seconds", "session",
-    "session_position", "screen_position", "row", "reference_seen", "source_of_answer",
+    "round", "round_number", "part", "slot", "annotator", "label", "cannot_judge", "problem", "detail", "reasons",
+    "atoms", "note", "unsure", "revision", "answered_at", "guideline", "seconds", "visible_seconds", "active_seconds",
+    "session", "session_position", "screen_position", "row", "reference_seen", "source_of_answer",
 )  # fmt: skip
 
 
 def annotations(campaign: Campaign, *, names: Names, history: bool = False) -> Table:
     """One row for every current answer; with `history` one for every answer ever saved, to replaced texts too."""
-    current = Q(
-        revision=F("assignment__revision"),
-        assignment__withdrawn_at__isnull=True,
-        assignment__item__retired_at__isnull=True,
-    )
+    current = Q(revision=F("assignment__revision"), assignment__withdrawn_at__isnull=True)
+    current &= in_play("assignment__item__")
     query = Annotation.objects.filter(assignment__round__campaign=campaign).filter(
         Q() if history else current
     )
@@ -317,6 +325,7 @@ def annotations(campaign: Campaign, *, names: Names, history: bool = False) -> T
     def cells(row: dict[str, Any]) -> Cells:
         return of_item(row) | {
             "round": row["round_kind"],
+            "round_number": row["round_number"],
             "part": row["part_index"],
             "slot": row["slot"],
             "annotator": names.of(row["expert"]),
@@ -330,7 +339,7 @@ def annotations(campaign: Campaign, *, names: Names, history: bool = False) -> T
             "unsure": row["unsure"],
             "revision": row["revision"],
             "answered_at": row["created_at"].isoformat(),
-            "guideline": row["guideline__version"],
+            "guideline": row["judged_under"],
             "seconds": row["seconds"],
             "visible_seconds": row["visible_seconds"],
             "active_seconds": row["active_seconds"],
@@ -345,11 +354,11 @@ def annotations(campaign: Campaign, *, names: Names, history: bool = False) -> T
     identity = _COMPOUND if campaign.protocol == Campaign.Protocol.COMPOUND else _TRIPLE
     values = query.values(
         "pk", "label", "cannot_judge", "problem", "detail", "reasons", "atoms", "note", "unsure", "revision",
-        "created_at", "guideline__version", "seconds", "visible_seconds", "active_seconds", "session",
+        "created_at", "seconds", "visible_seconds", "active_seconds", "session",
         "session_position", "reference_seen", "source",
-        round_kind=F("assignment__round__kind"), part_index=F("assignment__part__index"),
-        slot=F("assignment__slot"), expert=F("assignment__expert"),
-        screen_position=F("assignment__position"), row=F("assignment__row"),
+        round_kind=F("assignment__round__kind"), round_number=F("assignment__round__number"),
+        part_index=F("assignment__part__index"), slot=F("assignment__slot"), expert=F("assignment__expert"),
+        screen_position=F("assignment__position"), row=F("assignment__row"), judged_under=JUDGED_UNDER,
         **_item_values(campaign, "assignment__item__"),
     )  # fmt: skip
     return Table(_shown_columns(campaign, (*identity, *_ANSWER)), values, cells)

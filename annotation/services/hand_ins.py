@@ -3,7 +3,7 @@
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.models import Campaign, HandIn, Membership, User
+from annotation.models import Campaign, HandIn, Membership, Part, User
 from annotation.services.errors import NotYours, Refused
 from annotation.services.people import audit
 
@@ -17,13 +17,26 @@ def give_back(campaign: Campaign, *, index: int, member: int, by: User) -> Membe
     if person is None:
         raise NotYours(_("There is no such expert in this campaign."))
     with transaction.atomic():
-        gone, _by_model = HandIn.objects.filter(
+        part = Part.objects.filter(round__campaign=campaign, index=index).select_related("design").first()
+        if part is not None and part.design.closed_at is not None:
+            raise Refused(
+                _("Part %(part)d is in a closed batch: its answers are frozen. Open the batch again first.")
+                % {"part": index + 1}
+            )
+        handed_in = HandIn.objects.filter(
             part__round__campaign=campaign, part__index=index, expert=person.user_id
-        ).delete()
-        if not gone:
+        )
+        before = handed_in.values_list("at", flat=True).first()
+        gone, _by_model = handed_in.delete()
+        if not gone or before is None:
             raise Refused(
                 _("%(expert)s has not handed in part %(part)d, so there is nothing to give back.")
                 % {"expert": person.pseudonym, "part": index + 1}
             )
-        audit(campaign, by, "part given back", {"part": index, "pseudonym": person.pseudonym})
+        audit(
+            campaign,
+            by,
+            "part given back",
+            {"part": index, "pseudonym": person.pseudonym, "handed_in": before.isoformat(timespec="seconds")},
+        )
     return person

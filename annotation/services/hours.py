@@ -6,7 +6,7 @@ guidelines, practice and discussion are lines of their own. Nothing here compare
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -69,35 +69,50 @@ class Statement:
 
 def statement(campaign: Campaign, user: User) -> Statement:
     """Everything that counts, the earliest day first. Two queries, however long somebody has worked."""
+    return statements(campaign, [user.pk])[user.pk]
+
+
+def statements(campaign: Campaign, experts: Collection[int]) -> dict[int, Statement]:
+    """The same for several people, by person. Two queries, however many they are."""
     cap = PAID_CAP[campaign.protocol]
-    sums: dict[date, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    screens: Counter[date] = Counter()
-    for at, wall, visible, active in _sheets(campaign, user.pk).values_list(
-        "at", "wall", "visible", "active"
-    ):
-        day = timezone.localdate(at)
+    sums: dict[tuple[int, date], dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    screens: Counter[tuple[int, date]] = Counter()
+    columns = ("assignment__expert", "at", "wall", "visible", "active")
+    for expert, at, wall, visible, active in _sheets(campaign, experts).values_list(*columns):
+        day = (expert, timezone.localdate(at))
         screens[day] += 1
         sums[day]["seat"] += min(wall, cap)
         for name, seconds in (("wall", wall), ("visible", visible), ("active", active)):
             if seconds is not None:
                 sums[day][name] += seconds
-    entries = list(TimeEntry.objects.filter(campaign=campaign, user=user))
-    for entry in entries:
-        sums[entry.day][entry.kind] += entry.seconds
-    days = tuple(Hours(day=day, screens=screens[day], **sums[day]) for day in sorted(sums))
-    corrections = (entry for entry in entries if entry.kind == TimeEntry.Kind.CORRECTION)
-    return Statement(cap=cap, days=days, total=_total(days), corrections=tuple(corrections))
+    corrections: dict[int, list[TimeEntry]] = defaultdict(list)
+    for entry in TimeEntry.objects.filter(campaign=campaign, user__in=experts):
+        sums[entry.user_id, entry.day][entry.kind] += entry.seconds
+        if entry.kind == TimeEntry.Kind.CORRECTION:
+            corrections[entry.user_id].append(entry)
+    days: dict[int, list[Hours]] = defaultdict(list)
+    for expert, on in sorted(sums):
+        days[expert].append(Hours(day=on, screens=screens[expert, on], **sums[expert, on]))
+    return {
+        expert: Statement(
+            cap=cap,
+            days=tuple(days[expert]),
+            total=_total(days[expert]),
+            corrections=tuple(corrections[expert]),
+        )
+        for expert in experts
+    }
 
 
-def _sheets(campaign: Campaign, user_id: int) -> Any:
+def _sheets(campaign: Campaign, experts: Collection[int]) -> Any:
     """The screens saved here, each once: its rows share a client key. Answers from files were not given here."""
     return (
         Annotation.objects.filter(
-            assignment__expert=user_id, assignment__round__campaign=campaign, seconds__isnull=False
+            assignment__expert__in=experts, assignment__round__campaign=campaign, seconds__isnull=False
         )
         .exclude(source=Annotation.Source.IMPORT)
         .order_by()
-        .values("client_key")
+        .values("assignment__expert", "client_key")
         .annotate(
             at=Min("created_at"),
             wall=Max("seconds"),
@@ -121,7 +136,9 @@ def _total(days: Iterable[Hours]) -> Hours:
 def paid_seconds(campaign: Campaign, *, expert_id: int) -> float:
     """The sum of an expert's statement, for pages that show nothing else of it: two sums made in the database."""
     cap = Value(PAID_CAP[campaign.protocol])
-    seat = _sheets(campaign, expert_id).annotate(counted=Least(Max("seconds"), cap)).aggregate(Sum("counted"))
+    seat = (
+        _sheets(campaign, [expert_id]).annotate(counted=Least(Max("seconds"), cap)).aggregate(Sum("counted"))
+    )
     lines = TimeEntry.objects.filter(campaign=campaign, user=expert_id).aggregate(Sum("seconds"))
     return float(seat["counted__sum"] or 0) + float(lines["seconds__sum"] or 0)
 

@@ -12,22 +12,24 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.formats.cells import excerpt
+from annotation.formats.cells import excerpt, fold_header
 from annotation.formats.cognition import CognitionFiles, read_cognition
-from annotation.formats.errors import FormatError
+from annotation.formats.errors import FormatError, MissingColumns, RowIssue
 from annotation.formats.judgements import JudgementRow, read_judgements
 from annotation.formats.rows import FileRows
 from annotation.formats.tables import FIRST_ROWS, read_table
 from annotation.formats.writers import Cell
 from annotation.models import Campaign, ImportBatch, Job, Round, User
+from annotation.protocol.sentences import say
 from annotation.services import uploads
-from annotation.services.cognition import look_at_verdicts, store_cognition
+from annotation.services.cognition import look_at_cognition, store_cognition
 from annotation.services.errors import Refused
 from annotation.services.imports import OnConflict, preview, store
 from annotation.services.item_files import ItemFile, read_item_file
 from annotation.services.judgements import RELEASED, import_judgements
 from annotation.services.sentences import translated, with_sentence
 from annotation.services.uploads import Upload
+from annotation.services.wording import wording_of
 
 KIND = "import_items"  # the job
 IN_REQUEST = 2000  # rows; more are stored by the worker
@@ -77,24 +79,32 @@ def findings(campaign: Campaign, upload: Upload) -> Iterator[tuple[Cell, ...]]:
 
 
 def _check_items(campaign: Campaign, upload: Upload) -> Document:
-    file = _read_items(campaign, upload)
-    return preview(campaign, file.rows).as_json() | {"sample": _sample(file.rows)}
+    try:
+        rows = _read_items(campaign, upload).rows
+    except MissingColumns as error:
+        if not _names_annotators(error.header):
+            raise
+        raise FormatError(say("{message} {hint}", message=error.message, hint=_OF_JUDGEMENTS)) from None
+    found = preview(campaign, rows).as_json()
+    if found["errors"] and _names_annotators(rows.header):
+        found["errors"].insert(0, RowIssue(None, None, _OF_JUDGEMENTS).as_json())
+    return found | {"sample": _sample(rows)}
+
+
+_OF_JUDGEMENTS = say(
+    "This looks like a file of judgements, since it has a column “annotator”; send it under “Judgements made "
+    "elsewhere”."
+)
+
+
+def _names_annotators(header: tuple[str, ...]) -> bool:
+    return "annotator" in map(fold_header, header)
 
 
 def _check_cognition(campaign: Campaign, upload: Upload) -> Document:
     files = _read_cognition(campaign, upload)
-    found = preview(campaign, files.as_file()).as_json()
-    found["judgements"] = sum(label is not None for label in files.labels)
-    if found["judgements"] and not (found["added"] or found["errors"] or found["conflicts"]):
-        annotator = upload.options.get("annotator") or RELEASED
-        verdicts = look_at_verdicts(campaign, files, annotator=annotator).as_json()
-        found["judgements"] = verdicts["added"]
-        for name in ("errors", "conflicts"):
-            found[name] = verdicts[name]
-    found["differing_sources"] = [
-        {"line": row.line, "key": row.key, "judged": row.judged, "test_set": row.test_set}
-        for row in files.differing
-    ]
+    annotator = upload.options.get("annotator") or RELEASED
+    found = look_at_cognition(campaign, files, annotator=annotator).as_json()
     found["sample"] = {
         "columns": ["compound", "source", "translation", "reference"],
         "rows": [
@@ -193,6 +203,7 @@ def _read_judgements(campaign: Campaign, upload: Upload) -> FileRows[JudgementRo
         column=upload.options.get("column"),
         by_position=bool(upload.options.get("by_position")),
         round=Round.Kind.REPEAT if upload.options.get("repeats") else Round.Kind.MAIN,
+        reasons=wording_of(campaign).reasons,
     )
 
 

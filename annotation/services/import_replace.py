@@ -6,7 +6,7 @@ one takes its place, and whoever was to judge the old one is asked for the new o
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import Max
@@ -14,11 +14,14 @@ from django.utils import timezone
 
 from annotation.formats.compound_units import CompoundRow
 from annotation.formats.triples import TripleRow
-from annotation.models import Assignment, Context, HandIn, ImportBatch, Item, Output, Unit
+from annotation.models import Assignment, Context, HandIn, ImportBatch, Item, Output, Round, Unit
+from annotation.models.item import in_play
 from annotation.protocol.compound import locate
 from annotation.protocol.sentences import say
+from annotation.services.batches import refuse_frozen
 from annotation.services.errors import Refused
 from annotation.services.import_compare import Conflict, text_digest
+from annotation.services.layout import last_place
 
 _IDENTITY = {"compound", "context_no"}
 _DESCRIPTIVE = {"class": "item_class", "split": "split", "label": "imported_label"}
@@ -73,7 +76,7 @@ def _replace_source(batch: ImportBatch, context: Context, row: CompoundRow) -> N
     Context.objects.filter(pk=context.pk).update(
         source=row.source, start=from_row[0], end=from_row[1], source_differs=bool(row.source_differs)
     )
-    for item in Item.objects.active().filter(context=context):
+    for item in Item.objects.published().filter(in_play(), context=context):
         new = _successor(batch, item, translation=item.translation, digest=item.digest)
         Output.objects.filter(item=item).update(item=new)
 
@@ -84,7 +87,7 @@ def _span(row: CompoundRow) -> tuple[int | None, int | None]:
 
 def _replace_output(batch: ImportBatch, output: Output, translation: str) -> None:
     digest = text_digest(translation)
-    same = Item.objects.active().filter(context=output.context, digest=digest).first()
+    same = Item.objects.published().filter(in_play(), context=output.context, digest=digest).first()
     if same is None:
         shared = Output.objects.filter(item=output.item).exclude(pk=output.pk).exists()
         if shared:
@@ -119,8 +122,19 @@ def _retire(item: Item) -> None:
 
 def _successor(batch: ImportBatch, item: Item, **texts: str) -> Item:
     """A new item in the old one's place, for the same experts; the old one keeps its answers and retires."""
+    refuse_frozen(
+        [item.pk],
+        say(
+            "The item at position {position} is in a closed batch, or open to discussion: its text stays as it was "
+            "judged. Leave this row out, or open the batch again first.",
+            position=item.position,
+        ),
+    )
+    aside = {"retired_at": item.retired_at, "retired_why": item.retired_why}
     _retire(item)
     new = _copy(batch, item, position=item.position, **texts)
+    if aside["retired_why"] == Item.Retired.SET_ASIDE:  # a corrected text is as little in the evaluation set
+        Item.objects.filter(pk=new.pk).update(**aside)
     _ask_again(item, new)
     return new
 
@@ -136,7 +150,7 @@ def _copy(batch: ImportBatch, item: Item, *, position: int, **texts: str) -> Ite
         name: getattr(item, name)
         for name in (
             "campaign", "unit", "context", "key", "key_folded", "given_key", "translation", "digest", "head",
-            "relation", "tail", "item_class", "split", "imported_label",
+            "relation", "tail", "item_class", "split", "imported_label", "exposed_at",
         )
     }  # fmt: skip
     return Item.objects.create(**(kept | texts), batch=batch, position=position)
@@ -145,10 +159,12 @@ def _copy(batch: ImportBatch, item: Item, *, position: int, **texts: str) -> Ite
 def _ask_again(old: Item, new: Item) -> None:
     """Open assignments move to the new text; who has answered the old one is asked for the new one as well."""
     current = Assignment.objects.filter(withdrawn_at__isnull=True)
+    # Another text is no repeat of this one.
+    current.filter(item=old, round__kind=Round.Kind.REPEAT).update(withdrawn_at=old.retired_at)
     current.filter(item=old, answered_at__isnull=True).update(item=new)
     for answered in current.filter(item=old, part__isnull=False):
         mine = Assignment.objects.filter(round=answered.round, expert=answered.expert)
-        last = mine.aggregate(position=Max("position"))["position"]
+        last = last_place(answered.round, answered.expert).position
         end_of_part = mine.filter(part=answered.part).aggregate(queue=Max("queue"))["queue"]
         Assignment.objects.create(
             round=answered.round,
@@ -164,3 +180,33 @@ def _ask_again(old: Item, new: Item) -> None:
             part=answered.part, expert=answered.expert
         ).delete()  # there is work in it again
     current.filter(item=old).update(withdrawn_at=old.retired_at)
+
+
+def replace_item(batch: ImportBatch, item: Item, texts: Mapping[str, str]) -> Item:
+    """Put corrected texts (`head`, `tail`; `source`, `translation`) in one item's place; returns the new item.
+
+    A corrected source is another one for all translations of it. Runs inside the caller's transaction.
+    """
+    context = item.context
+    if context is None:
+        return _successor(batch, item, **texts)
+    translation = texts.get("translation", item.translation)
+    digest = text_digest(translation)
+    rivals = Item.objects.published().filter(context=context, digest=digest).exclude(pk=item.pk)
+    if rivals.exclude(retired_why=Item.Retired.REPLACED).exists():
+        raise Refused(
+            say("Another item of this sentence holds that very translation; withdraw this one instead.")
+        )
+    if "source" in texts:
+        start, end = locate(item.unit.compound, texts["source"]) or (None, None)
+        Context.objects.filter(pk=context.pk).update(source=texts["source"], start=start, end=end)
+        others = Item.objects.published().filter(in_play(), context=context).exclude(pk=item.pk)
+        for other in others:
+            follower = _successor(batch, other, translation=other.translation, digest=other.digest)
+            Output.objects.filter(item=other).update(item=follower)
+    new = _successor(batch, item, translation=translation, digest=digest)
+    outputs = Output.objects.filter(item=item)
+    if "translation" in texts:
+        outputs.update(translation=translation)
+    outputs.update(item=new)
+    return new

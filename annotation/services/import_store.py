@@ -217,7 +217,9 @@ class _Compounds:
         self.items_made += len(new)
 
     def _write_outputs(self, rows: Sequence[CompoundRow], digests: Sequence[str]) -> None:
-        for name in {row.system or "" for row in rows} - self.systems.keys():
+        for name in dict.fromkeys(row.system or "" for row in rows):  # in the order of the file
+            if name in self.systems:
+                continue
             system, _made = System.objects.get_or_create(campaign=self.batch.campaign, name=name)
             self.systems[name] = system.pk
         Output.objects.bulk_create(

@@ -52,5 +52,7 @@ def invite_new(campaign: Campaign, users: Iterable[User], by: User) -> list[Offe
 def open_invitations(members: Iterable[Membership]) -> dict[int, datetime]:
     """By person: until when their unused link can be taken up."""
     people = [member.user_id for member in members]
-    found = Invitation.objects.filter(user__in=people, used_at__isnull=True, expires_at__gt=timezone.now())
+    found = Invitation.objects.filter(
+        user__in=people, used_at__isnull=True, revoked_at__isnull=True, expires_at__gt=timezone.now()
+    )
     return dict(found.order_by("expires_at").values_list("user", "expires_at"))

@@ -10,6 +10,7 @@ from annotation.formats.rows import FileRows
 from annotation.formats.tables import read_table
 from annotation.formats.triples import read_triples
 from annotation.models import Campaign
+from annotation.services.wording import wording_of
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,11 @@ def read_item_file(
     """The rows of a file and everything that is wrong with them; FormatError where it cannot be read at all."""
     table = read_table(path, name=name or path.name)
     compound = campaign.protocol == Campaign.Protocol.COMPOUND
-    rows = read_compounds(table, system=system, run=run) if compound else read_triples(table)
+    rows = (
+        read_compounds(table, system=system, run=run)
+        if compound
+        else read_triples(table, wording=wording_of(campaign))
+    )
     return ItemFile(rows, sha256_of(path))
 
 

@@ -4,18 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet, Sum, TextField, Value
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Replace
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import Annotation, Assignment, AuditEntry, Campaign, Item, Output, Round, User
+from annotation.protocol.labels import ARBITER
+from annotation.services.dry_runs import taken_back
+from annotation.services.effective import COUNTED
 from annotation.services.errors import NotYours, Refused
+from annotation.services.frozen import Standing, standings
+from annotation.services.labels import stale_of
 from annotation.services.people import audit
 
 PAGE = 50
 REASON_LENGTH = 500
 WITHDRAWN = "item withdrawn"
+RETIRED = (Item.Retired.WITHDRAWN, Item.Retired.SET_ASIDE)  # states in which items can be looked up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +32,9 @@ class Wanted:
     last: int | None = None
     group: str = ""  # a compound's type, a triple's relation
     text: str = ""
-    state: str = ""  # withdrawn, problem (a cannot judge or a reported problem), or a label's state
+    state: str = (
+        ""  # withdrawn, set_aside, problem (a cannot judge or a reported problem), or a label's state
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +57,7 @@ class ItemLine:
     problems: tuple[Problem, ...]
     withdrawn_because: str
     stale: bool  # its final label rests on other answers than those that are there now
+    standing: Standing  # whether its batch is closed, whether it is discussed, whether an arbiter decided
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,7 @@ class ItemPage:
 
 
 def item_page(campaign: Campaign, wanted: Wanted, *, after: int = 0) -> ItemPage:
-    """The next fifty items in the order of import. Four or five queries, whatever the campaign's size.
+    """The next fifty items in the order of import. Six or seven queries, whatever the campaign's size.
 
     Pages are cut by position, which never moves: rows that come or go in between make no repeat and no gap.
     """
@@ -80,7 +89,7 @@ def item_page(campaign: Campaign, wanted: Wanted, *, after: int = 0) -> ItemPage
 
 
 def chosen_lines(campaign: Campaign, chosen: Q) -> tuple[ItemLine, ...]:
-    """These items in the order of import, a page of them at most. Four or five queries."""
+    """These items in the order of import, a page of them at most. Six or seven queries."""
     items = Item.objects.published().filter(chosen, campaign=campaign)
     found = items.exclude(retired_why=Item.Retired.REPLACED).select_related("unit", "context", "final_label")
     return tuple(_lines(campaign, list(found.order_by("position")[:PAGE])))
@@ -97,8 +106,8 @@ def groups_of(campaign: Campaign) -> list[str]:
 
 def _narrowed(campaign: Campaign, wanted: Wanted) -> QuerySet[Item]:
     items = Item.objects.published().filter(campaign=campaign)
-    if wanted.state == "withdrawn":
-        items = items.filter(retired_why=Item.Retired.WITHDRAWN)
+    if wanted.state in RETIRED:
+        items = items.filter(retired_why=wanted.state)
     else:
         items = items.exclude(retired_why=Item.Retired.REPLACED)
     if wanted.first is not None:
@@ -108,7 +117,7 @@ def _narrowed(campaign: Campaign, wanted: Wanted) -> QuerySet[Item]:
     compound = campaign.protocol == Campaign.Protocol.COMPOUND
     if wanted.group:
         items = items.filter(**{"unit__type" if compound else "relation": wanted.group})
-    if wanted.state not in ("", "withdrawn"):
+    if wanted.state and wanted.state not in RETIRED:
         items = items.filter(retired_at__isnull=True).filter(_in_state(campaign, wanted.state))
     # Blanks inside a translation do not count: segmentation put them there.
     items = items.alias(joined=Replace("translation", Value(" "), Value(""), output_field=TextField()))
@@ -122,7 +131,17 @@ def _in_state(campaign: Campaign, state: str) -> Q:
         return Q(pk__in=_problems(campaign).values("assignment__item"))
     if state == "labelled":
         return Q(final_label__isnull=False) & ~Q(final_label__label="")
+    if state == "undecided":
+        return Q(final_label__isnull=True) | Q(final_label__label="")
+    if state == "stale":
+        return Q(pk__in=stale_of(campaign).values("item")) & ~_stays_incomplete(campaign)
     return Q(final_label__reason=state)
+
+
+def _stays_incomplete(campaign: Campaign) -> Q:
+    """Without a label since answers are missing, and they still are; see `_is_stale`."""
+    missing = _current(campaign).filter(item=OuterRef("pk"), answered_at__isnull=True)
+    return Q(final_label__reason="incomplete") & Q(Exists(missing))
 
 
 def _holds(word: str, *, compound: bool) -> Q:
@@ -134,11 +153,15 @@ def _holds(word: str, *, compound: bool) -> Q:
 
 
 def _current(campaign: Campaign) -> QuerySet[Assignment]:
-    """What counts, and on a withdrawn item what counted until then."""
+    """What counts of the main round, and on a withdrawn item what counted until then."""
+    return _of_rounds(campaign, (Round.Kind.MAIN,))
+
+
+def _of_rounds(campaign: Campaign, kinds: Sequence[str]) -> QuerySet[Assignment]:
     return Assignment.objects.filter(
         Q(withdrawn_at__isnull=True) | Q(withdrawn_at=F("item__retired_at")),
         round__campaign=campaign,
-        round__kind=Round.Kind.MAIN,
+        round__kind__in=kinds,
     )
 
 
@@ -151,19 +174,24 @@ def _problems(campaign: Campaign) -> QuerySet[Annotation]:
 def _lines(campaign: Campaign, items: Sequence[Item]) -> list[ItemLine]:
     counts = {
         row["item"]: row
-        for row in _current(campaign)
+        for row in _of_rounds(campaign, COUNTED)
         .filter(item__in=items)
         .order_by()
         .values("item")
         .annotate(
-            given=Count("id"),
-            answered=Count("answered_at"),
-            revisions=Sum("revision", filter=Q(answered_at__isnull=False), default=0),
+            given=Count("id", filter=Q(round__kind=Round.Kind.MAIN)),
+            answered=Count("answered_at", filter=Q(round__kind=Round.Kind.MAIN)),
+            revisions=Sum(
+                "revision",
+                filter=Q(answered_at__isnull=False, slot__lte=campaign.annotators_per_item),
+                default=0,
+            ),
         )
     }
     systems = _systems(items) if campaign.protocol == Campaign.Protocol.COMPOUND else {}
     problems = _problems_by_item(campaign, items)
     because = _withdrawn_because(campaign, items)
+    standing = standings(campaign, items)
     none = {"given": 0, "answered": 0, "revisions": 0}
     return [
         ItemLine(
@@ -173,16 +201,22 @@ def _lines(campaign: Campaign, items: Sequence[Item]) -> list[ItemLine]:
             answered=counts.get(item.pk, none)["answered"],
             problems=tuple(problems.get(item.pk, ())),
             withdrawn_because=because.get(item.pk, ""),
-            stale=_is_stale(item, counts.get(item.pk, none)),
+            stale=_is_stale(item, counts.get(item.pk, none), standing[item.pk]),
+            standing=standing[item.pk],
         )
         for item in items
     ]
 
 
-def _is_stale(item: Item, counts: Mapping[str, int]) -> bool:
+def _is_stale(item: Item, counts: Mapping[str, int], standing: Standing) -> bool:
     """Where answers are still missing, that no label is there yet stays true, whatever was saved since."""
     label = getattr(item, "final_label", None)
-    if label is None or item.retired_at is not None or label.revisions == counts["revisions"]:
+    if label is None or item.retired_at is not None:
+        return False
+    by_arbiter = label.label if label.rule == ARBITER.name else ""
+    if standing.decided != by_arbiter:
+        return True
+    if label.revisions == counts["revisions"]:
         return False
     return bool(label.reason != "incomplete" or counts["answered"] == counts["given"])
 
@@ -229,6 +263,8 @@ def withdraw(campaign: Campaign, pk: int, *, reason: str, by: User) -> Item:
         )
     with transaction.atomic():
         item = _locked(campaign, pk)
+        if item.retired_why == Item.Retired.SET_ASIDE:
+            raise Refused(_("This item is set aside for a dry run, so no figure counts it anyway."))
         if item.retired_at is None:
             item.retired_at, item.retired_why = timezone.now(), Item.Retired.WITHDRAWN
             item.save(update_fields=["retired_at", "retired_why"])
@@ -254,6 +290,10 @@ def restore(campaign: Campaign, pk: int, *, by: User) -> Item:
             raise Refused(
                 _("This text was replaced by a corrected one; it cannot be brought back beside it.")
             )
+        if item.retired_why == Item.Retired.SET_ASIDE:
+            raise Refused(
+                _("This item is set aside for a dry run; it comes back when the dry run is taken back.")
+            )
         back = item.retired_at is not None
         if back:
             item.retired_at, item.retired_why = None, ""
@@ -268,14 +308,17 @@ def restore(campaign: Campaign, pk: int, *, by: User) -> Item:
 def _bring_back(item: Item) -> int:
     """Who was given the item judges it again, the last of each slot that nobody holds; how many they are.
 
-    Nothing but a withdrawal takes assignments off an item that was not replaced, so no moment is asked for.
+    Nothing but a withdrawal takes assignments off an item that was not replaced, so no moment is asked for; only a dry
+    run that was taken back stays so.
     """
     held = set(item.assignments.filter(withdrawn_at__isnull=True).values_list("round", "slot"))
     back = []
     gone = item.assignments.filter(withdrawn_at__isnull=False).order_by("-withdrawn_at", "pk")
+    gone = gone.exclude(withdrawn_at=F("part__design__closed_at"))  # what a batch was closed without
+    undone = set(item.campaign.rounds.filter(taken_back()).values_list("pk", flat=True))
     for assignment in gone:
         place = (assignment.round_id, assignment.slot)
-        if place not in held:
+        if place not in held and assignment.round_id not in undone:
             held.add(place)
             back.append(assignment.pk)
     return Assignment.objects.filter(pk__in=back).update(withdrawn_at=None)

@@ -23,7 +23,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
 from annotation.formats.errors import FormatError
-from annotation.models import Campaign, Job, User, Worker
+from annotation.models import Campaign, Job, Part, Round, User, Worker
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import Sentence
 from annotation.services.errors import Refused
@@ -95,11 +95,19 @@ def request(*, campaign: Campaign, kind: str, arguments: dict[str, Any], by: Use
 
 
 def request_after_hand_in(*, campaign: Campaign, part: int, by: User | None) -> list[Job]:
-    """Everything that is to be worked out anew once a part was handed in."""
+    """Everything that is to be worked out anew once a part was handed in; of one part alone only in the main round.
+
+    Neither labels nor their agreement rest on the answers of a dry run or a spot check: nothing is after these.
+    """
+    of_round = Part.objects.values_list("round__kind", flat=True).get(pk=part)
+    if of_round in (Round.Kind.DRY_RUN, Round.Kind.SPOT_CHECK):
+        return []
+    of_main = of_round == Round.Kind.MAIN
     return [
         request(campaign=campaign, kind=kind, arguments=arguments, by=by)
         for kind, jobs_of in _after_hand_in.items()
         for arguments in jobs_of(part)
+        if of_main or "part" not in arguments
     ]
 
 

@@ -2,30 +2,51 @@
 
 from collections.abc import Iterable, Mapping
 
+from annotation.formats.errors import RowIssue
 from annotation.models import Campaign, Membership, User
-from annotation.services.judgement_items import ItemJudgements
+from annotation.protocol.sentences import say
+from annotation.protocol.text import fold_name
 from annotation.services.people import add_member, check_name, same_role
 
 
-def find_authors(campaign: Campaign, judged: Iterable[ItemJudgements]) -> dict[str, User]:
-    """The authors by folded name; who has no account yet is one that is not stored. Writes nothing.
+def find_authors(campaign: Campaign, names: Iterable[str]) -> dict[str, User]:
+    """The authors of these names, by folded name; who has no account yet is one that is not stored. Writes nothing.
 
     Who takes part as something else than an expert is refused, whether their account is open or closed.
     """
     members = campaign.memberships.select_related("user")
     authors: dict[str, User] = {}
-    for one in judged:
-        if one.annotator in authors:
+    for name in names:
+        folded = fold_name(name)
+        if folded in authors:
             continue
-        check_name(one.rows[0].annotator)
-        user = User.objects.filter(username_folded=one.annotator).first()
+        check_name(name)
+        user = User.objects.filter(username_folded=folded).first()
         if user is None:
-            user = User(username=one.rows[0].annotator.strip(), is_active=False)
+            user = User(username=name.strip(), is_active=False)
         else:
             for member in members.filter(user=user):
                 same_role(member, Membership.Role.EXPERT)
-        authors[one.annotator] = user
+        authors[folded] = user
     return authors
+
+
+def joining(campaign: Campaign, authors: Iterable[User]) -> list[RowIssue]:
+    """A warning for each account in use whose owner the judgements would make an expert of the campaign."""
+    members = set(campaign.memberships.values_list("user", flat=True))
+    return [
+        RowIssue(
+            None,
+            None,
+            say(
+                "“{name}” is an existing account and will be an expert of this campaign; the judgements count as "
+                "that person's.",
+                name=user.username,
+            ),
+        )
+        for user in authors
+        if user.pk and user.is_active and user.pk not in members
+    ]
 
 
 def admit_authors(campaign: Campaign, authors: Mapping[str, User], *, by: User | None) -> dict[str, User]:

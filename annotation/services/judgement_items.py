@@ -108,7 +108,8 @@ class _Index:
     def __init__(self, campaign: Campaign, *, names_outputs: bool) -> None:
         self.names_outputs = names_outputs
         self.compound = campaign.protocol == Campaign.Protocol.COMPOUND
-        withdrawn = Item.objects.published().filter(campaign=campaign, retired_why=Item.Retired.WITHDRAWN)
+        out = (Item.Retired.WITHDRAWN, Item.Retired.SET_ASIDE)
+        withdrawn = Item.objects.published().filter(campaign=campaign, retired_why__in=out)
         self.withdrawn = frozenset(withdrawn.values_list("position", flat=True))
         self.withdrawn_keys = frozenset(withdrawn.values_list("key_folded", flat=True))
         self.by_position: dict[int, int] = {}

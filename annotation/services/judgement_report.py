@@ -1,11 +1,13 @@
 """What a file of judgements held, and what became of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from annotation.formats.columns import as_in_header
 from annotation.formats.errors import RowIssue
 from annotation.formats.judgements import JudgementRow
-from annotation.formats.rows import FileRows
+from annotation.formats.rows import FileRows, in_line_order
 
 
 @dataclass
@@ -34,9 +36,14 @@ class JudgementReport:
             "unchanged": self.unchanged,
             "annotators": self.annotators,
             "conflicts": self.conflicts,
-            "errors": [issue.as_json() for issue in (*self.file.errors, *self.errors)],
-            "warnings": [issue.as_json() for issue in (*self.file.warnings, *self.warnings)],
+            "errors": self._issues(self.file.errors, self.errors),
+            "warnings": self._issues(self.file.warnings, self.warnings),
         }
+
+    def _issues(self, of_file: Iterable[RowIssue], found: Iterable[RowIssue]) -> list[dict[str, Any]]:
+        """Those of the reading and those of the campaign in one order of lines."""
+        names = {canonical: given for given, canonical in self.file.columns.items()}
+        return [issue.as_json() for issue in in_line_order(as_in_header([*of_file, *found], names))]
 
     @property
     def ok(self) -> bool:

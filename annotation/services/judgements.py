@@ -15,7 +15,7 @@ from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows
 from annotation.models import Annotation, Assignment, Campaign, Round, User
 from annotation.services.import_store import Progress
-from annotation.services.judgement_authors import admit_authors, find_authors
+from annotation.services.judgement_authors import admit_authors, find_authors, joining
 from annotation.services.judgement_compare import plan_steps
 from annotation.services.judgement_items import match_items
 from annotation.services.judgement_repeats import as_repeats, repeat_round, standing_of, stored
@@ -43,15 +43,16 @@ def import_judgements(
     outside any transaction.
     """
     report = JudgementReport(file)
-    if file.errors:
+    if file.errors and by_position:
         return report
     judged = match_items(campaign, file, by_position=by_position, report=report)
-    if report.errors:
+    if file.errors or report.errors:
         return report
     round_ = repeat_round(campaign) if repeats else campaign.rounds.get(kind=Round.Kind.MAIN, number=1)
-    authors = find_authors(campaign, judged)
+    authors = find_authors(campaign, dict.fromkeys(one.rows[0].annotator for one in judged))
     known = {name: user.pk for name, user in authors.items() if user.pk}
     report.annotators = [user.username for user in authors.values()]
+    report.warnings += joining(campaign, authors.values())
     if repeats:
         judged = as_repeats(campaign, judged, known, report)
     steps = plan_steps(standing_of(round_, judged, known), judged, report)

@@ -1,23 +1,27 @@
 """Final labels: the rule of the campaign, run over the experts' answers. May run twice, and changes nothing then.
 
-Cost: two reads of the campaign's answers and labels, then writes in chunks only for what changed.
+It runs on effective scores: of an expert who judged an item again after a resolution or under new guidelines, the
+last answer. An item that only some of its experts have judged again waits: it has no label, reason `incomplete`, and
+the votes named with it are those of who has. What an arbiter decided stands in place of the rule's outcome.
+
+Cost: four reads of the campaign's answers and labels, then writes in chunks only for what changed.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, Sum
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from annotation.models import Annotation, Assignment, Campaign, FinalLabel, Item, Job, Round
+from annotation.models import Annotation, Arbitration, Assignment, Campaign, FinalLabel, Item, Job
 from annotation.protocol.base import get_protocol
-from annotation.protocol.labels import Outcome, check_rule, default_rule, final_label, get_rule
+from annotation.protocol.labels import ARBITER, Outcome, check_rule, default_rule, final_label, get_rule
 from annotation.services import jobs
+from annotation.services.effective import COUNTED, item_answers
 
 CHUNK = 500
 OVERLAP = 1000  # answers looked at twice: one that got its id earlier may have been committed later
@@ -25,11 +29,21 @@ OVERLAP = 1000  # answers looked at twice: one that got its id earlier may have 
 
 @dataclass(frozen=True)
 class Votes:
-    """The effective answers to one item, in slot order: a label code, or None for cannot judge."""
+    """The effective answers to one item, in slot order: a label code, or None for cannot judge.
+
+    `decision`: the label that an arbiter decided, None where none did. `experts`: whose votes they are, by account.
+    """
 
     item: int
     votes: tuple[str | None, ...]
-    revisions: int  # how many times these answers were saved, in all
+    revisions: int  # how many times its answers were saved, in all rounds that count
+    decision: str | None = None
+    experts: tuple[int, ...] = ()
+
+    @property
+    def inputs(self) -> list[str | None]:
+        """What the outcome can be computed from again."""
+        return [*self.votes] if self.decision is None else [*self.votes, self.decision]
 
 
 @dataclass(frozen=True)
@@ -64,33 +78,39 @@ def rule_for(campaign: Campaign, name: str | None = None) -> str:
 
 
 def effective_votes(campaign: Campaign) -> Iterator[Votes]:
-    """Every active item with its answers so far, in the order of import; items nobody answered too."""
-    answers = (
-        Assignment.objects.filter(
-            round__campaign=campaign,
-            round__kind=Round.Kind.MAIN,
-            withdrawn_at__isnull=True,
-            answered_at__isnull=False,
+    """Every active item with its effective answers so far, in the order of import; items nobody answered too."""
+    by_item = {found.item: found for found in item_answers(campaign)}
+    decided = dict(
+        Arbitration.objects.filter(item__campaign=campaign, taken_back_at__isnull=True).values_list(
+            "item", "label"
         )
-        .order_by("item", "slot")
-        .values_list("item", "label", "revision")
     )
-    by_item: dict[int, Votes] = {}
-    for item, group in groupby(answers.iterator(CHUNK), key=lambda row: row[0]):
-        rows = list(group)
-        by_item[item] = Votes(item, tuple(row[1] or None for row in rows), sum(row[2] for row in rows))
     for item in (
         Item.objects.active().filter(campaign=campaign).order_by("position").values_list("pk", flat=True)
     ):
-        yield by_item.get(item) or Votes(item, (), 0)
+        found = by_item.get(item)
+        counted = found.effective.counted if found else {}
+        yield Votes(
+            item,
+            tuple(counted.values()),
+            found.revisions if found else 0,
+            decided.get(item),
+            tuple(counted),
+        )
 
 
 def compute(campaign: Campaign, rule: str) -> Outcomes:
     """The outcome of the rule for every active item; nothing is stored."""
-    return {
-        votes.item: (final_label(rule, votes.votes, k=campaign.annotators_per_item), votes)
-        for votes in effective_votes(campaign)
-    }
+    return outcomes_of(effective_votes(campaign), rule, k=campaign.annotators_per_item)
+
+
+def outcomes_of(every: Iterable[Votes], rule: str, *, k: int) -> Outcomes:
+    """The same for votes that were read before."""
+    return {votes.item: (_outcome(rule, votes, k=k), votes) for votes in every}
+
+
+def _outcome(rule: str, votes: Votes, *, k: int) -> Outcome:
+    return final_label(ARBITER.name if votes.decision else rule, votes.inputs, k=k)
 
 
 def finalize(campaign: Campaign, *, rule: str | None = None) -> Finalized:
@@ -134,7 +154,7 @@ def store(campaign: Campaign, rule: str, outcomes: Outcomes) -> Finalized:
                 rule=outcome.rule,
                 rule_version=outcome.version,
                 version=campaign.label_version,
-                inputs=list(votes.votes),
+                inputs=votes.inputs,
                 revisions=votes.revisions,
                 computed_at=now,
             )
@@ -187,15 +207,20 @@ def _same(stored: FinalLabel | None, outcome: Outcome, votes: Votes) -> bool:
         outcome.reason or "",
         outcome.rule,
         outcome.version,
-        list(votes.votes),
+        votes.inputs,
         votes.revisions,
     )
 
 
 def stale_labels(campaign: Campaign) -> int:
     """How many final labels rest on answers that have changed since: they wait for a new run of the rule."""
-    count: int = _stale().filter(item__campaign=campaign).count()
-    return count
+    return stale_of(campaign).count()
+
+
+def stale_of(campaign: Campaign) -> QuerySet[FinalLabel]:
+    """These labels."""
+    found: QuerySet[FinalLabel] = _stale().filter(item__campaign=campaign)
+    return found
 
 
 def passed_over(campaign: Campaign) -> int:
@@ -204,26 +229,41 @@ def passed_over(campaign: Campaign) -> int:
         return 0
     answered = Assignment.objects.filter(
         round__campaign=campaign,
-        round__kind=Round.Kind.MAIN,
+        round__kind__in=COUNTED,
         item=OuterRef("pk"),
         withdrawn_at__isnull=True,
         answered_at__isnull=False,
     )
     unlabelled = Item.objects.active().filter(campaign=campaign, final_label__isnull=True)
-    return unlabelled.filter(Exists(answered)).count()
+    return unlabelled.filter(Exists(answered) | Exists(_decided(OuterRef("pk")))).count()
+
+
+def _decided(item: OuterRef) -> QuerySet[Arbitration]:
+    """The decision in force on an item."""
+    return Arbitration.objects.filter(item=item, taken_back_at__isnull=True)
 
 
 def _stale() -> Any:
-    """Compared by revisions, not by clocks: an answer that was being saved while the rule ran is found too."""
+    """Compared by revisions, not by clocks: an answer that was being saved while the rule ran is found too.
+
+    A label is stale as well where an arbiter has decided since, or took back what was decided.
+    """
     answered = Q(
-        item__assignments__round__kind=Round.Kind.MAIN,
+        item__assignments__round__kind__in=COUNTED,
         item__assignments__withdrawn_at__isnull=True,
         item__assignments__answered_at__isnull=False,
+        item__assignments__slot__lte=F("item__campaign__annotators_per_item"),
     )
+    decided = _decided(OuterRef("item"))
+    by_arbiter = Q(rule=ARBITER.name)
     return (
         FinalLabel.objects.filter(item__retired_at__isnull=True)
         .annotate(now=Coalesce(Sum("item__assignments__revision", filter=answered), 0))
-        .exclude(now=F("revisions"))
+        .filter(
+            ~Q(now=F("revisions"))
+            | by_arbiter & ~Exists(decided.filter(label=OuterRef("label")))
+            | ~by_arbiter & Exists(decided)
+        )
     )
 
 

@@ -12,7 +12,7 @@ from itertools import islice
 from django.db.models import Max, QuerySet
 
 from annotation.models import Assignment, Campaign, Item, Part, PartUnit, Round, User
-from annotation.protocol.assignment import context_order, run_order, unit_order
+from annotation.protocol.orders import context_order, run_order, unit_order
 
 CHUNK = 2000
 RUN_LENGTH = 20  # triples of one relation in a row, where the campaign asks for runs

@@ -24,14 +24,35 @@ from annotation.models import (
 )
 from annotation.protocol.text import fold_name
 from annotation.services.campaigns import main_round
+from annotation.services.dry_runs import OPENS_MAIN, Decision, decision_of
 from annotation.services.invitations import open_invitations
 from annotation.services.labels import stale_labels
+from annotation.services.moves import moved_items
 from annotation.services.questions import unanswered
+from annotation.services.round_progress import RoundLine, round_lines
 from annotation.services.surplus import surplus_count
 from annotation.services.verify import CHECKS
 
 # Where a campaign stands, in this order; the first that is not done is what to do now.
-STAGES = ("import", "assign", "invite", "judge", "finalize", "report")
+STAGES = (
+    "import", "dry_run", "assign", "invite", "judge", "spot_check", "resolution", "finalize", "report",
+)  # fmt: skip
+# The stages as steps of the whole process, and the kinds of rounds that make a step.
+STEPS = {
+    "items": ("import",),
+    "dry_run": ("dry_run",),
+    "main": ("assign", "invite", "judge"),
+    "spot_check": ("spot_check",),
+    "resolution": ("resolution",),
+    "labels": ("finalize",),
+    "release": ("report",),
+}
+STEP_ROUNDS: Mapping[str, tuple[Round.Kind, ...]] = {
+    "dry_run": (Round.Kind.DRY_RUN,),
+    "main": (Round.Kind.MAIN,),
+    "spot_check": (Round.Kind.SPOT_CHECK,),
+    "resolution": (Round.Kind.RESOLUTION, Round.Kind.REJUDGEMENT),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +121,12 @@ class ExpertLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemCounts:
-    """Items that count, those withdrawn, and those that no expert was given yet."""
+    """Items that count, those withdrawn or set aside for a dry run, and those that no expert was given yet."""
 
     active: int
     withdrawn: int
     unassigned: int
+    set_aside: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,10 +152,23 @@ class JobCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Step:
+    """One step of the process: done, now, later, or none: left out, since no such round was held.
+
+    `line` is the last round of the step, where there is one.
+    """
+
+    name: str
+    state: str
+    line: RoundLine | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Overview:
     """Everything the campaign's page shows."""
 
     round: Round
+    rounds: tuple[RoundLine, ...]
     items: ItemCounts
     experts: tuple[ExpertLine, ...]
     labels: LabelCounts
@@ -192,13 +227,63 @@ class Overview:
     def stage(self) -> str:
         """What is to be done now, one of `STAGES`."""
         open_stages = {
-            "import": not self.items.active,
+            "import": not self.items.active and not self.items.set_aside,
+            "dry_run": self.dry_run is not None and decision_of(self.dry_run.round) not in OPENS_MAIN,
             "assign": bool(self.items.unassigned),
             "invite": bool(self.uninvited),
             "judge": self.judging,
+            "spot_check": bool(self.open_rounds("spot_check")),
+            "resolution": bool(self.open_rounds("resolution")),
             "finalize": bool(self.uncomputed or self.labels.stale),
         }
         return next((stage for stage, is_open in open_stages.items() if is_open), "report")
+
+    def open_rounds(self, step: str) -> list[RoundLine]:
+        """The rounds of a step in which somebody may still judge."""
+        return [line for line in self.rounds if line.round.kind in STEP_ROUNDS[step] and line.is_open]
+
+    @property
+    def dry_run(self) -> RoundLine | None:
+        """The last that was not taken back."""
+        held = [line for line in self.rounds if line.round.kind == Round.Kind.DRY_RUN]
+        return next((line for line in reversed(held) if decision_of(line.round) != Decision.TAKEN_BACK), None)
+
+    @property
+    def dry_run_uninvited(self) -> list[ExpertLine]:
+        """Who is waited for in the dry run and has neither a password nor a link to set one."""
+        waiting = {share.member.pk for share in self.dry_run.waiting} if self.dry_run else set()
+        return [line for line in self.experts if line.member.pk in waiting and line.without_password
+                and not line.invited]  # fmt: skip
+
+    @property
+    def current_rounds(self) -> list[RoundLine]:
+        """The open rounds that the present stage is about."""
+        return self.open_rounds(self.stage) if self.stage in STEP_ROUNDS else []
+
+    @property
+    def beside(self) -> list[RoundLine]:
+        """Other rounds in which somebody is waited for. Hidden repeats are part of the main round to everybody."""
+        step = next(name for name, stages in STEPS.items() if self.stage in stages)
+        told = {*STEP_ROUNDS.get(step, ()), Round.Kind.REPEAT}
+        return [line for line in self.rounds if line.waiting and line.round.kind not in told]
+
+    @property
+    def steps(self) -> list[Step]:
+        """The whole process in its order."""
+        now = next(place for place, stages in enumerate(STEPS.values()) if self.stage in stages)
+        return [
+            self._step(name, "done" if place < now else "now" if place == now else "later")
+            for place, name in enumerate(STEPS)
+        ]
+
+    def _step(self, name: str, state: str) -> Step:
+        if name == "dry_run":
+            line = self.dry_run
+        else:
+            held = [line for line in self.rounds if line.round.kind in STEP_ROUNDS.get(name, ())]
+            line = held[-1] if held else None
+        left_out = state == "done" and name in STEP_ROUNDS and line is None
+        return Step(name=name, state="none" if left_out else state, line=line)
 
 
 def overview(campaign: Campaign) -> Overview:
@@ -206,6 +291,7 @@ def overview(campaign: Campaign) -> Overview:
     round_ = main_round(campaign)
     return Overview(
         round=round_,
+        rounds=round_lines(campaign),
         items=_items(round_),
         experts=tuple(expert_lines(round_)),
         labels=_labels(campaign),
@@ -224,6 +310,7 @@ def _items(round_: Round) -> ItemCounts:
         .aggregate(
             active=Count("pk", filter=Q(retired_at__isnull=True)),
             withdrawn=Count("pk", filter=Q(retired_why=Item.Retired.WITHDRAWN)),
+            set_aside=Count("pk", filter=Q(retired_why=Item.Retired.SET_ASIDE)),
             unassigned=Count("pk", filter=Q(retired_at__isnull=True) & ~Exists(given)),
         )
     )
@@ -240,13 +327,13 @@ def expert_lines(round_: Round) -> list[ExpertLine]:
     invited = open_invitations(members)
     shares = _shares(round_)
     remarks = _remarks(round_)
-    planned, given_by_design = _planned(round_), _given_by_design(round_)
+    planned, given_by_design, moved = _planned(round_), _given_by_design(round_), moved_items(round_)
     none = {"problems": 0, "unsure": 0}
     return [
         ExpertLine(
             member=member,
             parts=tuple(share for share, _row in shares.get(member.user_id, ())),
-            planned=planned.get(member.user.username_folded),
+            planned=_with_moves(planned.get(member.user.username_folded), moved.get(member.pk)),
             given_by_design=given_by_design.get(member.user_id, 0),
             cannot_judge=sum(row["cannot"] for _share, row in shares.get(member.user_id, ())),
             problems=remarks.get(member.user_id, none)["problems"],
@@ -314,6 +401,11 @@ def _planned(round_: Round) -> dict[str, int]:
         for name, n_items in plan.get("loads", {}).items():
             loads[fold_name(name)] = loads.get(fold_name(name), 0) + n_items
     return loads
+
+
+def _with_moves(planned: int | None, moved: int | None) -> int | None:
+    """What the designs gave and what moves changed of it; None for who is in neither."""
+    return planned if moved is None else (planned or 0) + moved
 
 
 def _given_by_design(round_: Round) -> dict[int, int]:

@@ -24,8 +24,10 @@ from annotation.models import (
 )
 from annotation.protocol.assignment import Plan, PlanUnit, draw_sample, plan
 from annotation.protocol.sentences import say
+from annotation.services.campaign_state import refuse_closed
 from annotation.services.campaigns import check_seed, main_round
 from annotation.services.completion import Completion, plan_completion
+from annotation.services.dry_runs import refuse_before_the_gate
 from annotation.services.errors import Refused
 from annotation.services.layout import (
     CHUNK,
@@ -58,10 +60,23 @@ def unassigned_units(round_: Round) -> list[UnitRows]:
 
 
 def late_items(round_: Round) -> QuerySet[Item]:
-    """Items that came later into units which have their experts already, such as another system's translations."""
+    """Items that came later into units which have their experts already, such as another system's translations.
+
+    Not into units of a closed batch, whose experts judge nothing in it any more; these are `too_late`.
+    """
+    return _came_later(round_, closed=False)
+
+
+def too_late(round_: Round) -> QuerySet[Item]:
+    """Items that came into units of closed batches: they can be given out once the batch is open again."""
+    return _came_later(round_, closed=True)
+
+
+def _came_later(round_: Round, *, closed: bool) -> QuerySet[Item]:
+    placed = PartUnit.objects.filter(round=round_, part__design__closed_at__isnull=not closed)
     return (
         Item.objects.active()
-        .filter(unit__in=PartUnit.objects.filter(round=round_).values("unit"))
+        .filter(unit__in=placed.values("unit"))
         .exclude(pk__in=round_.assignments.values("item"))
         .order_by("unit__position", *IN_UNIT)
     )
@@ -75,6 +90,8 @@ def plan_parts(
     seed: int,
     parts: int | None = None,
     sample: int | None = None,
+    quotas: Sequence[int] | None = None,
+    overlap: int | None = None,
 ) -> Plan:
     """What `assign_parts` would store, or its refusal. Creates nobody, stores nothing. Without units where all are
     given out.
@@ -93,6 +110,8 @@ def plan_parts(
         k=round_.k,
         seed=seed,
         sample=None if sample is None else draw_sample(_unit_keys(campaign), sample, seed=seed),
+        quotas=quotas,
+        overlap=overlap,
     )
     for name in planned.loads:
         check_name(name)
@@ -115,6 +134,8 @@ def assign_parts(
     seed: int,
     parts: int | None = None,
     sample: int | None = None,
+    quotas: Sequence[int] | None = None,
+    overlap: int | None = None,
     by: User | None = None,
     confirmed_hash: str | None = None,
 ) -> Plan:
@@ -129,9 +150,18 @@ def assign_parts(
             # The round's row is written first: two managers who confirm at once queue up here.
             round_ = main_round(campaign)
             Round.objects.filter(pk=round_.pk).update(state=round_.state)
+            refuse_closed(campaign)
+            refuse_before_the_gate(campaign)
             _extend(round_)
             planned = plan_parts(
-                campaign, experts=experts, design=design, seed=seed, parts=parts, sample=sample
+                campaign,
+                experts=experts,
+                design=design,
+                seed=seed,
+                parts=parts,
+                sample=sample,
+                quotas=quotas,
+                overlap=overlap,
             )
             if confirmed_hash is not None and confirmed_hash != planned.hash:
                 raise Refused(
@@ -153,8 +183,10 @@ def assign_parts(
                 if completion.n_items:
                     _store_completion(round_, planned, completion, people=people, by=by)
                 renew_counts(PartUnit, Assignment)
-                asked = {"design": design, "seed": seed, **({} if sample is None else {"sample": sample})}
-                audit(campaign, by, "parts assigned", {**asked, "hash": planned.hash})
+                more = {"sample": sample, "quotas": quotas and list(quotas), "overlap": overlap}
+                asked = {name: value for name, value in more.items() if value is not None}
+                detail = {"design": design, "seed": seed, **asked, "hash": planned.hash}
+                audit(campaign, by, "parts assigned", detail)
     except IntegrityError:
         raise Refused(
             say("Somebody else assigned these units at the same moment; look at the new plan.")

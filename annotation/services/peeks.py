@@ -7,9 +7,10 @@ computes none while answers are open.
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Q
+from django.db.models import Count, OuterRef, Q, Subquery
 
-from annotation.models import Assignment, AuditEntry, Campaign, Round, User
+from annotation.models import Assignment, AuditEntry, Campaign, Membership, Round, User
+from annotation.models.item import in_play
 from annotation.services.people import audit
 
 PEEK = "interim figures"  # the audit entry
@@ -21,7 +22,7 @@ BLIND = frozenset(set(Round.Kind) - {Round.Kind.RESOLUTION})
 class Peek:
     """One look: of which kind, and how many answers were still to come.
 
-    `by` is None on the command line, and where it was `automatic`: what a hand-in sets off.
+    `by` is None on the command line, and where it was `automatic`: what a hand-in sets off. `who` is their pseudonym.
     """
 
     at: datetime
@@ -29,19 +30,20 @@ class Peek:
     kind: str
     open_answers: int
     automatic: bool
+    who: str = ""
 
 
 def open_answers(campaign: Campaign, round_kind: str = Round.Kind.MAIN) -> int:
     """Blind answers still to come in a round of which there is something to see; one query."""
     if round_kind not in BLIND:
         return 0
-    counts = Assignment.objects.filter(
+    rows = Assignment.objects.filter(
         round__campaign=campaign,
         round__kind=round_kind,
         round__state=Round.State.OPEN,
         withdrawn_at__isnull=True,
-        item__retired_at__isnull=True,
-    ).aggregate(still=Count("pk", filter=Q(answered_at__isnull=True)), given=Count("answered_at"))
+    ).filter(in_play("item__"))
+    counts = rows.aggregate(still=Count("pk", filter=Q(answered_at__isnull=True)), given=Count("answered_at"))
     return counts["still"] if counts["given"] else 0
 
 
@@ -54,7 +56,12 @@ def write_peek(
 
 def peeks_of(campaign: Campaign) -> list[Peek]:
     """Every look, the first one first."""
-    entries = AuditEntry.objects.filter(campaign=campaign, action=PEEK).select_related("actor")
+    place = Membership.objects.filter(campaign=OuterRef("campaign"), user=OuterRef("actor"))
+    entries = (
+        AuditEntry.objects.filter(campaign=campaign, action=PEEK)
+        .select_related("actor")
+        .annotate(pseudonym=Subquery(place.values("pseudonym")[:1]))
+    )
     return [
         Peek(
             entry.at,
@@ -62,6 +69,7 @@ def peeks_of(campaign: Campaign) -> list[Peek]:
             entry.detail["kind"],
             entry.detail["open_answers"],
             bool(entry.detail.get("automatic")),
+            entry.pseudonym or "",
         )
         for entry in entries.order_by("at", "id")
     ]

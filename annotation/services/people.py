@@ -126,7 +126,12 @@ def add_member(
                 member = Membership.objects.create(
                     campaign=campaign, user=user, role=role, pseudonym=_next_pseudonym(campaign, role)
                 )
-                audit(campaign, by, "person added", {"pseudonym": member.pseudonym, "person": user.username})
+                audit(
+                    campaign,
+                    by,
+                    "person added",
+                    {"pseudonym": member.pseudonym, "role": member.role, "person": user.username},
+                )
         except IntegrityError:
             continue
         return member
@@ -206,9 +211,7 @@ def deactivate(user: User, by: User | None) -> None:
     if by is not None and by.pk == user.pk:
         raise Refused(_("Nobody closes their own account; ask another manager."))
     if not may_administer(by, user):
-        raise Refused(
-            _("Only who manages all campaigns of “%(name)s” may do this.") % {"name": user.username}
-        )
+        raise Refused(_("Only who manages all campaigns of this person may do this."))
     now = timezone.now()
     with transaction.atomic():
         if not User.objects.filter(pk=user.pk, is_active=True).update(is_active=False):

@@ -1,25 +1,25 @@
-"""Practice units: five per protocol, with the answer to every row and why. Nothing about them is stored."""
+"""Practice units: five per protocol, with the answer to every row and why. Nothing about them is stored.
+
+A campaign with relations of its own practises on those of the five whose relation it has.
+"""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from annotation.models import Campaign
-from annotation.protocol.base import PROTOCOLS, get_protocol
+from annotation.protocol.base import get_protocol
 from annotation.protocol.definition import Choice, Words
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.location import locate
 from annotation.protocol.triple import TRIPLE, ZERO_DETAILS
 from annotation.services.campaigns import GUIDELINES
+from annotation.services.wording import wording_of
 
 _ZERO = TRIPLE.answer("0").key
-_DETAILS = {detail.code: detail.words for detail in ZERO_DETAILS}
-_ANSWERS = {
-    **{answer.key: answer.words for protocol in PROTOCOLS.values() for answer in protocol.scale},
-    **_DETAILS,
-}
+_DETAILS = frozenset(detail.code for detail in ZERO_DETAILS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +52,21 @@ class Mark:
 
     row: PracticeRow
     given: Words
+    answer: Words  # what the guidelines lead to; of a triple's lowest answer, which kind of it
     right: bool
     exact: bool
 
-    @property
-    def answer(self) -> Words:
-        """What the guidelines lead to; of a triple's lowest answer, which kind of it."""
-        return _ANSWERS[self.row.answer]
+
+def units_for(campaign: Campaign) -> tuple[PracticeUnit, ...]:
+    """The units of a campaign's protocol, without those of relations it does not have."""
+    units = practice_units(campaign.protocol)
+    relations = wording_of(campaign).relations
+    known = [
+        unit for unit in units if all(not row.relation or row.relation in relations for row in unit.rows)
+    ]
+    if len(known) == len(units):
+        return units
+    return tuple(replace(unit, number=number) for number, unit in enumerate(known, start=1))
 
 
 @cache
@@ -97,11 +105,13 @@ def _triple(number: int, given: dict[str, Any]) -> PracticeUnit:
 
 def choices(campaign: Campaign) -> tuple[Choice, ...]:
     """What can be answered, in the order of the keys, as the campaign's judging page has it."""
-    scale = get_protocol(campaign.protocol).scale
+    wording = wording_of(campaign)
+    upwards = [
+        Choice(answer.key, wording.answer_words(answer)) for answer in get_protocol(campaign.protocol).scale
+    ]
     if campaign.protocol == Campaign.Protocol.COMPOUND:
-        return tuple(Choice(answer.key, answer.words) for answer in scale)
-    upwards = [Choice(answer.key, answer.words) for answer in scale]
-    return (*upwards[:0:-1], *(ZERO_DETAILS if campaign.zero_detail else upwards[:1]))
+        return tuple(upwards)
+    return (*upwards[:0:-1], *(wording.details if campaign.zero_detail else upwards[:1]))
 
 
 def mark(unit: PracticeUnit, given: Sequence[str], *, campaign: Campaign) -> tuple[Mark, ...]:
@@ -109,15 +119,27 @@ def mark(unit: PracticeUnit, given: Sequence[str], *, campaign: Campaign) -> tup
     known = {choice.code: choice.words for choice in choices(campaign)}
     if len(given) != len(unit.rows) or not known.keys() >= set(given):
         raise ProtocolError("Every row needs one of the answers.")
+    words = _words(campaign)
     return tuple(
         Mark(
             row,
             known[answer],
+            words[row.answer],
             right=_key(answer) == _key(row.answer),
             exact=answer == row.answer or not campaign.zero_detail,
         )
         for row, answer in zip(unit.rows, given, strict=True)
     )
+
+
+def _words(campaign: Campaign) -> dict[str, Words]:
+    """Every answer and detail as the campaign calls it."""
+    wording = wording_of(campaign)
+    scale = get_protocol(campaign.protocol).scale
+    return {
+        **{answer.key: wording.answer_words(answer) for answer in scale},
+        **{detail.code: detail.words for detail in wording.details},
+    }
 
 
 def _key(code: str) -> str:

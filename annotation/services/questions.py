@@ -99,6 +99,7 @@ def answer(campaign: Campaign, *, pk: int, text: str, by: User) -> Question:
     """
     text = _checked(text)
     with transaction.atomic():
+        earlier = Question.objects.filter(campaign=campaign, pk=pk).values_list("answer", flat=True).first()
         changed = (
             Question.objects.filter(campaign=campaign, pk=pk)
             .exclude(answer=text)
@@ -108,7 +109,9 @@ def answer(campaign: Campaign, *, pk: int, text: str, by: User) -> Question:
         if question is None:
             raise NotYours(_("There is no such question in this campaign."))
         if changed:
-            audit(campaign, by, "question answered", {"question": pk})
+            audit(
+                campaign, by, "question answered", {"question": pk, "before": earlier or None, "after": text}
+            )
     return question
 
 

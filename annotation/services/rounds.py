@@ -10,17 +10,19 @@ from datetime import date
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, Campaign, Design, Guideline, Item, Part, PartUnit, Round, User
+from annotation.services.campaign_state import refuse_closed
 from annotation.services.errors import Refused
 from annotation.services.layout import IN_UNIT, last_place, share_of, store_in_chunks, unit_rows
 from annotation.services.people import audit
 from annotation.services.planner import renew_counts
 
 FIRST_INDEX = 10_000  # of parts beside the main round's, so that an index names one part of the campaign
+FIRST_DRAWN = 2  # number of a round of drawn repeats; the first holds those that were imported
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +53,7 @@ def open_round(
     (k,) = {len(share.experts) for share in given}
     with transaction.atomic():
         Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+        refuse_closed(campaign)
         of_kind = campaign.rounds.filter(kind=kind)
         if of_kind.filter(state=Round.State.OPEN).exists():
             raise Refused(_("A round of this kind is open; close it before you open another."))
@@ -96,6 +99,7 @@ def close_round(round_: Round, *, outcome: dict[str, Any], by: User | None) -> R
         )
         round_.refresh_from_db()
         if closed:
+            _repeats_beside(round_).update(state=Round.State.CLOSED, closed_at=round_.closed_at)
             audit(round_.campaign, by, "round closed", {**described(round_), **outcome})
     return round_
 
@@ -103,13 +107,23 @@ def close_round(round_: Round, *, outcome: dict[str, Any], by: User | None) -> R
 def reopen_round(round_: Round, *, by: User | None) -> Round:
     """Undo the closing: its open items can be judged again."""
     with transaction.atomic():
+        refuse_closed(round_.campaign)
         opened = Round.objects.filter(pk=round_.pk, state=Round.State.CLOSED).update(
             state=Round.State.OPEN, closed_at=None, outcome=None
         )
         round_.refresh_from_db()
         if opened:
+            _repeats_beside(round_).update(state=Round.State.OPEN, closed_at=None)
             audit(round_.campaign, by, "round opened again", described(round_))
     return round_
+
+
+def _repeats_beside(round_: Round) -> QuerySet[Round]:
+    """Hidden repeats stand among the units of the main round and share its state, or they could be told from them."""
+    rounds = round_.campaign.rounds
+    if round_.kind != Round.Kind.MAIN:
+        return rounds.none()
+    return rounds.filter(kind=Round.Kind.REPEAT, number__gte=FIRST_DRAWN)
 
 
 def described(round_: Round) -> dict[str, Any]:

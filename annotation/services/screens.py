@@ -15,7 +15,7 @@ from django.db.models import Count, Exists, F, FilteredRelation, Max, Min, Outer
 from annotation.models import Assignment, Campaign, Part, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.display import joined_translation
-from annotation.services.part_names import part_name, shown_part
+from annotation.services.part_names import part_name
 
 MAX_SCREENS = 200
 
@@ -96,7 +96,7 @@ def _as_shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     places: Counter[int] = Counter()
     parts: dict[int, dict[str, Any]] = {}
     for row in rows:
-        index = shown_part(row["part__index"])
+        index = row["part__index"]
         places[row["round"]] += 1
         part = parts.setdefault(
             index,
@@ -135,6 +135,11 @@ def own_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
 
 def own_record(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
     """What of it the expert may look back on: all but what is hidden because it is to be judged once more."""
+    return own_work(campaign, expert_id=expert_id).exclude(hidden_originals(campaign, expert_id=expert_id))
+
+
+def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
+    """Rows that are hidden from their expert for now, because the item is to be judged once more."""
     waiting = Assignment.objects.filter(
         round__campaign=campaign,
         round__kind=Round.Kind.REPEAT,
@@ -143,10 +148,9 @@ def own_record(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
         withdrawn_at__isnull=True,
     )
     screens_open = waiting.filter(answered_at__isnull=True).values("position")
-    hidden = ~Q(round__kind=Round.Kind.REPEAT) & Q(
+    return ~Q(round__kind=Round.Kind.REPEAT) & Q(
         item__in=waiting.filter(position__in=screens_open).values("item")
     )
-    return own_work(campaign, expert_id=expert_id).exclude(hidden)
 
 
 def open_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
@@ -224,7 +228,7 @@ def _screen(rows: list[ScreenRow], *, protocol: str, reference: str) -> dict[str
         "protocol": protocol,
         "position": first.position,
         "queue": first.queue,
-        "part": shown_part(first.part),
+        "part": first.part,
         "postponed": bool(first.postponed),
     }
     compound = protocol == Campaign.Protocol.COMPOUND

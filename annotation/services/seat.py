@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from annotation.models import Annotation, Assignment, Campaign, Guideline, HandIn, Part, Round
 from annotation.protocol.base import get_protocol
 from annotation.services.errors import NotYours, Refused
-from annotation.services.screens import open_work, own_work, screens
+from annotation.services.screens import open_work, own_record, own_work, screens
 
 POSTPONED_LIMIT = 10  # open at a time: what is put off must stay a short list
 SEARCH_LIMIT = 50
@@ -117,7 +117,7 @@ def find_screens(campaign: Campaign, *, expert_id: int, text: str) -> list[dict[
     words = text.split()
     if not words:
         return []
-    rows = own_work(campaign, expert_id=expert_id).filter(answered_at__isnull=False)
+    rows = own_record(campaign, expert_id=expert_id).filter(answered_at__isnull=False)
     rows = rows.alias(joined=Replace("item__translation", Value(" "), Value(""), output_field=TextField()))
     for word in words:
         if campaign.protocol == Campaign.Protocol.COMPOUND:
@@ -138,7 +138,9 @@ def find_screens(campaign: Campaign, *, expert_id: int, text: str) -> list[dict[
         .order_by("-at")
         .values_list("position", flat=True)[:SEARCH_LIMIT]
     )
-    found = screens(own_work(campaign, expert_id=expert_id).filter(position__in=positions), campaign=campaign)
+    found = screens(
+        own_record(campaign, expert_id=expert_id).filter(position__in=positions), campaign=campaign
+    )
     return sorted(found, key=lambda screen: positions.index(screen["position"]))
 
 
@@ -186,7 +188,7 @@ def review_part(campaign: Campaign, *, expert_id: int, index: int) -> PartReview
     positions = rows.values("position").distinct()
     hand_in = HandIn.objects.filter(part=part, expert_id=expert_id).first()
     waiting = rows.filter(answered_at__isnull=True, postponed_at__isnull=False)
-    remarks = _remarks(rows)
+    remarks = _remarks(own_record(campaign, expert_id=expert_id).filter(part=part))
     return PartReview(
         part=part,
         total=positions.count(),

@@ -130,6 +130,19 @@ def finish(upload: Upload, result: Mapping[str, Any]) -> Upload:
     return done
 
 
+def unfinished(campaign: Campaign) -> list[Upload]:
+    """What was sent for this campaign and neither stored nor given up, the latest first."""
+    found = []
+    for folder in _folders():
+        try:
+            upload = find(campaign, folder.name)
+        except (NotYours, ValueError):  # another campaign's, or no upload at all
+            continue
+        if upload.result is None:
+            found.append(upload)
+    return sorted(found, key=lambda upload: upload.created_at, reverse=True)
+
+
 def discard(upload: Upload) -> None:
     """Forget an upload and its files."""
     shutil.rmtree(_folder(upload.token), ignore_errors=True)

@@ -3,7 +3,15 @@
 from django import template
 from django.utils.translation import gettext as _
 
+from annotation.services.sentences import translated
+
 register = template.Library()
+
+
+@register.filter
+def sentence(message: str | None) -> str:
+    """Why something is unknown, in the language of the page."""
+    return translated(message) if message else ""
 
 
 @register.filter

@@ -9,9 +9,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotation.models import Campaign, Job
+from annotation.models import Campaign, Job, Membership, Round
 from annotation.protocol.labels import REASONS
+from annotation.services.discussion import unread_threads
 from annotation.services.overview import ExpertLine
+from annotation.services.part_names import part_name
+from annotation.services.round_progress import ExpertShare
 from annotation.services.sentences import message_of
 from annotation.templatetags.seat import in_language
 
@@ -22,6 +25,7 @@ CHECK_WORDS = {
     "units are never torn": gettext_lazy("No unit is torn between two parts"),
     "answers agree with their annotations": gettext_lazy("Every answer is the last one its expert saved"),
     "final labels follow their rule": gettext_lazy("Every final label follows from its answers by its rule"),
+    "frozen answers stay frozen": gettext_lazy("No frozen answer was changed or can be"),
     "outputs stand in their context": gettext_lazy("Every translation belongs to its context"),
     "imports are complete": gettext_lazy("Every import holds as many items as it reported"),
 }
@@ -33,6 +37,8 @@ REPORT_WORDS = {
     "compound-check": gettext_lazy("Automatic compound check"),
     "estimate": gettext_lazy("Error rate from a sample"),
     "plan": gettext_lazy("Planning"),
+    "what-if": gettext_lazy("What if"),
+    "evidence": gettext_lazy("How experts worked"),
 }
 STATE_KINDS = {
     Job.State.PENDING: "",
@@ -107,6 +113,31 @@ def people_named(experts: Iterable[ExpertLine], names: bool) -> str:
         f"{line.member.pseudonym} ({line.member.user.username})" if names else line.member.pseudonym
         for line in experts
     )
+
+
+@register.filter
+def members_named(shares: Iterable[ExpertShare], names: bool) -> str:
+    """The same of a round's experts."""
+    return _(", ").join(
+        f"{share.member.pseudonym} ({share.member.user.username})" if names else share.member.pseudonym
+        for share in shares
+    )
+
+
+@register.filter
+def round_name(round_: Round) -> str:
+    """What people call a round."""
+    if round_.kind == Round.Kind.MAIN:
+        return _("Main round")
+    if round_.kind == Round.Kind.REPEAT:
+        return _("Repeats %(number)d") % {"number": round_.number}
+    return part_name(round_.kind, round_.number, 0)
+
+
+@register.simple_tag
+def unread_discussions(member: Membership | None) -> int:
+    """How many discussions hold something that a manager has not read."""
+    return unread_threads(member) if member else 0
 
 
 @register.simple_tag

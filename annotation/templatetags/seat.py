@@ -1,5 +1,7 @@
 """Items on the page: the compound marked in its source, the people of a triple as chips, guidelines."""
 
+import re
+
 from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -7,10 +9,11 @@ from django.utils.translation import get_language
 from markdown_it import MarkdownIt
 
 from annotation.models import Guideline
-from annotation.protocol.compound import COMPOUND
+from annotation.protocol.base import get_protocol
 from annotation.protocol.definition import Words
-from annotation.protocol.display import chips, marked_source
-from annotation.protocol.triple import RELATIONS, TRIPLE, ZERO_DETAILS, connector
+from annotation.protocol.display import chips, joined_translation, marked_source
+from annotation.protocol.triple import TRIPLE
+from annotation.protocol.wording import Wording
 
 register = template.Library()
 
@@ -34,6 +37,12 @@ def marked(source: str, span: list[int] | None) -> SafeString:
 
 
 @register.filter
+def joined(translation: str) -> str:
+    """A translation as it is read: without the blanks that segmentation put there."""
+    return joined_translation(translation)
+
+
+@register.filter
 def with_chips(text: str) -> SafeString:
     """PersonX, PersonY … told apart by shape and colour; the text itself is unchanged, copied too."""
     return format_html_join(
@@ -44,40 +53,38 @@ def with_chips(text: str) -> SafeString:
 
 
 @register.filter
-def connector_text(relation: str) -> str:
+def connector_text(relation: str, wording: Wording) -> str:
     """What joins head and tail, in the language of the page."""
-    return in_language(connector(relation))
+    return in_language(wording.relation(relation).connector)
 
 
 @register.filter
-def unlike(relation: str) -> str:
+def anchor(relation: str) -> str:
+    """A relation's name as part of an id: a campaign's own may hold blanks."""
+    return re.sub(r"\W+", "-", relation)
+
+
+@register.filter
+def unlike(relation: str, wording: Wording) -> str:
     """The relations this one is easily taken for: "≠ xIntent, xEffect"; nothing where none is known."""
-    if relation not in RELATIONS:
-        return ""
-    names = [name for confusion in RELATIONS[relation].confused_with for name in confusion.relations]
-    return f"≠ {', '.join(names)}"
+    names = wording.relation(relation).unlike
+    return f"≠ {', '.join(names)}" if names else ""
 
 
 @register.filter
-def answer_word(score: str) -> str:
+def answer_word(score: str, wording: Wording) -> str:
     """An example's answer in words; experts never see the scores."""
-    return in_language(TRIPLE.answer(score).words)
+    return in_language(wording.answer_words(TRIPLE.answer(score)))
 
 
 @register.filter
-def own_answer(answer: dict[str, str]) -> str:
-    """An answer to either kind of item in words, by the name of its label."""
-    words = {choice.key: choice.words for choice in COMPOUND.scale}
-    return in_language(words[answer["label"]]) if answer["label"] in words else triple_answer(answer)
-
-
-@register.filter
-def triple_answer(answer: dict[str, str]) -> str:
-    """An answer to a triple in words, with its detail where one was asked for."""
-    for detail in ZERO_DETAILS:
+def own_answer(answer: dict[str, str], wording: Wording) -> str:
+    """An answer in words, by the name of its label, with its detail where one was asked for."""
+    for detail in wording.details:
         if detail.code == answer["detail"]:
             return in_language(detail.words)
-    return next((in_language(choice.words) for choice in TRIPLE.scale if choice.key == answer["label"]), "")
+    scale = get_protocol(wording.protocol).scale
+    return next((in_language(wording.answer_words(one)) for one in scale if one.key == answer["label"]), "")
 
 
 @register.filter
@@ -88,6 +95,12 @@ def cause_word(code: str, causes: dict[str, Words]) -> str:
 
 def _chip(text: str, role: str) -> SafeString:
     return format_html('<span class="chip chip-{}">{}</span>', role.lower(), text)
+
+
+@register.filter
+def guideline_change_text(guideline: Guideline) -> str:
+    """What a version says is new in it, in the language of the page."""
+    return in_language(Words(guideline.change_en, guideline.change_zh))
 
 
 @register.filter

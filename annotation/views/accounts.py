@@ -43,11 +43,13 @@ MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 def home(request: HttpRequest) -> HttpResponse:
     """Where everybody starts: their campaigns, and what they can do in each."""
     user = signed_in(request).user
-    return render(
-        request,
-        "annotation/home.html",
-        {"campaigns": campaigns_of(user), "may_create": may_create_campaign(user)},
-    )
+    found = campaigns_of(user)
+    context = {
+        "campaigns": [mine for mine in found if mine.member.campaign.archived_at is None],
+        "archived": [mine for mine in found if mine.member.campaign.archived_at is not None],
+        "may_create": may_create_campaign(user),
+    }
+    return render(request, "annotation/home.html", context)
 
 
 # In and out. Wrong passwords are counted, and the door locked, by django-axes.
@@ -86,7 +88,8 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
 def _dead_link(request: HttpRequest, found: Invitation | None) -> HttpResponse:
     """One page for every link that does not work; only somebody who held a real one learns that it was real."""
     status = 404 if found is None else 410
-    return _keep_address_private(render(request, "annotation/invitation_over.html", status=status))
+    context = {"revoked": found is not None and found.revoked_at is not None}
+    return _keep_address_private(render(request, "annotation/invitation_over.html", context, status=status))
 
 
 def _keep_address_private(response: HttpResponse) -> HttpResponse:

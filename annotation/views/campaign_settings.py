@@ -121,6 +121,12 @@ class SettingsForm(forms.Form):
         widget=forms.RadioSelect,
     )
 
+    names_in_discussion = forms.BooleanField(
+        label=gettext_lazy("In discussions, experts see each other's pseudonyms"),
+        required=False,
+        help_text=gettext_lazy("Otherwise they are Expert 1, Expert 2 … of each item."),
+    )
+
     def __init__(self, data: Any = None, files: Any = None, *, campaign: Campaign) -> None:
         stored = {name: getattr(campaign, name) for name in FIELDS[campaign.protocol]}
         if "zero_detail" in stored:

@@ -1,6 +1,5 @@
 """Opening a campaign, and the page that says where it stands."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -23,14 +22,16 @@ from annotation.permissions import (
 )
 from annotation.protocol.base import get_protocol
 from annotation.protocol.errors import ProtocolError
-from annotation.protocol.labels import get_rule
+from annotation.protocol.labels import fitting_rules
 from annotation.services.campaigns import create_campaign
 from annotation.services.errors import Refused
+from annotation.services.guidelines import guideline_state
 from annotation.services.jobs import worker_health
 from annotation.services.labels import rule_for
-from annotation.services.overview import STAGES, Overview, overview
+from annotation.services.overview import overview
 from annotation.services.peeks import peeks_of
 from annotation.services.people import audit
+from annotation.services.returns import outstanding
 from annotation.services.sentences import translated
 from annotation.services.verify import CHECKS, unfinished_imports
 from annotation.services.verify import verify as find_violations
@@ -65,7 +66,7 @@ def campaign(request: PersonRequest, member: Membership) -> HttpResponse:
 
 
 @require_POST
-@members_only(MANAGER)
+@members_only(MANAGER, archived=True)
 def campaign_names(request: PersonRequest, member: Membership) -> HttpResponse:
     """The same page with names, this once; asking for them is written down."""
     audit(member.campaign, request.user, "names shown", {"page": "campaign"})
@@ -76,8 +77,10 @@ def _campaign_page(request: PersonRequest, member: Membership, *, names: bool = 
     found = overview(member.campaign)
     context = {
         "overview": found,
-        "steps": steps(found),
+        "guideline": guideline_state(member.campaign),
         "names": names,
+        "returned": outstanding(member.campaign).count() if member.role == MANAGER else 0,
+        "late": [line for line in found.rounds if line.late],
         "today": timezone.localdate(),
         "rules": rules_of(member.campaign),
         "formats": FORMATS,
@@ -87,23 +90,6 @@ def _campaign_page(request: PersonRequest, member: Membership, *, names: bool = 
     return campaign_page(request, member, "annotation/campaign.html", context, tab="campaign")
 
 
-@dataclass(frozen=True)
-class Step:
-    """One stage of a campaign and how it stands: done, now, or later."""
-
-    stage: str
-    state: str
-
-
-def steps(found: Overview) -> list[Step]:
-    """The stages in their order; all before the present one are done."""
-    now = STAGES.index(found.stage)
-    return [
-        Step(stage, "done" if place < now else "now" if place == now else "later")
-        for place, stage in enumerate(STAGES)
-    ]
-
-
 def rules_of(campaign: Campaign) -> list[dict[str, Any]]:
     """The label rules that fit the campaign, the one that would be used marked."""
     protocol, k = get_protocol(campaign.protocol), campaign.annotators_per_item
@@ -111,7 +97,7 @@ def rules_of(campaign: Campaign) -> list[dict[str, Any]]:
         chosen = rule_for(campaign)
     except ProtocolError:  # no rule of its own for this number of experts: somebody has to choose
         chosen = ""
-    fitting = [rule for rule in map(get_rule, protocol.label_rules) if rule.only_k in (None, k)]
+    fitting = fitting_rules(protocol, k)
     return [{"name": rule.name, "words": rule.words, "chosen": rule.name == chosen} for rule in fitting]
 
 

@@ -31,7 +31,7 @@ def export(request: PersonRequest, member: Membership, what: str, format: str) -
 
 @require_POST
 @plain_refusals
-@members_only(MANAGER)
+@members_only(MANAGER, archived=True)
 def export_names(request: PersonRequest, member: Membership, format: str) -> HttpResponseBase:  # noqa: A002
     """The judgements with people's names; asking for them is written down."""
     chosen = table(

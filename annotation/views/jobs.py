@@ -43,7 +43,7 @@ def jobs(request: PersonRequest, member: Membership) -> HttpResponse:
     found = list(
         Job.objects.filter(campaign=member.campaign).select_related("created_by").order_by("-id")[:SHOWN]
     )
-    parts, causes = _parts(member.campaign), _Causes.of(member.campaign)
+    parts, causes = part_numbers(member.campaign), _Causes.of(member.campaign)
     lines = [JobLine(job, job_title(job, parts), causes.of_job(job)) for job in found]
     context = {
         "lines": lines,
@@ -86,7 +86,7 @@ def _line(campaign: Campaign, pk: int) -> JobLine:
     found = Job.objects.filter(campaign=campaign, pk=pk).select_related("created_by").first()
     if found is None:
         raise Http404
-    return JobLine(found, job_title(found, _parts(campaign)), _Causes.of(campaign).of_job(found))
+    return JobLine(found, job_title(found, part_numbers(campaign)), _Causes.of(campaign).of_job(found))
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class _Causes:
         return next(before, None)
 
 
-def _parts(campaign: Campaign) -> dict[int, int]:
+def part_numbers(campaign: Campaign) -> dict[int, int]:
     """What people call each part, by its key."""
     return {part.pk: part.number for part in Part.objects.filter(round__campaign=campaign)}
 

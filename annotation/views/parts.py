@@ -17,8 +17,10 @@ from annotation.protocol.assignment import Plan, Sample
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.text import fold_name
 from annotation.services import hand_ins
+from annotation.services.batches import batch_of_part
 from annotation.services.campaigns import main_round
 from annotation.services.completion import incomplete_items
+from annotation.services.dry_runs import why_main_waits
 from annotation.services.errors import Refused
 from annotation.services.invitations import invite_new
 from annotation.services.overview import expert_lines
@@ -38,7 +40,10 @@ def assign(request: PersonRequest, member: Membership) -> HttpResponse:
     form = _form(campaign, request.POST)
     if not form.is_valid():
         return _assign_page(request, member, form, status=400)
-    asked = {name: form.cleaned_data[name] for name in ("experts", "design", "seed", "parts", "sample")}
+    asked = {
+        name: form.cleaned_data[name] for name in ("experts", "design", "seed", "parts", "sample", "quotas")
+    }
+    asked["overlap"] = form.cleaned_data.get("overlap")
     if "hash" in request.POST:
         return _confirm(request, member, form, asked, confirmed_hash=request.POST["hash"])
     try:
@@ -100,6 +105,7 @@ def _assign_page(
     waiting = unassigned_units(round_)
     context = {
         "form": form,
+        "waits": translated(why_main_waits(member.campaign) or ""),
         "n_units": len(waiting),
         "n_items": sum(unit.n_items for unit in waiting),
         "n_late": late_items(round_).count(),
@@ -127,6 +133,7 @@ class ShownPlan:
 
     hash: str
     sample: Sample | None
+    overlap: int | None
     experts: Sequence[str]
     lines: Sequence[PlanLine]
     loads: Sequence[int]
@@ -147,6 +154,7 @@ def shown_plan(planned: Plan, form: AssignForm) -> ShownPlan:
     return ShownPlan(
         hash=planned.hash,
         sample=planned.sample,
+        overlap=planned.overlap,
         experts=[called[name] for name in names],
         lines=[
             PlanLine(
@@ -183,7 +191,12 @@ def part(request: PersonRequest, member: Membership, index: int) -> HttpResponse
         for share in expert.parts
         if share.index == index
     ]
-    context = {"part": found, "lines": lines, "n_units": found.part_units.count()}
+    context = {
+        "part": found,
+        "lines": lines,
+        "n_units": found.part_units.count(),
+        "batch": batch_of_part(found),
+    }
     return campaign_page(request, member, "annotation/part.html", context, tab="campaign")
 
 

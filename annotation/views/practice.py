@@ -17,7 +17,8 @@ from annotation.permissions import EXPERT, PersonRequest, members_only
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import KeyReused
 from annotation.services.hours import record
-from annotation.services.practice import Mark, PracticeUnit, choices, mark, practice_units
+from annotation.services.practice import Mark, PracticeUnit, choices, mark, units_for
+from annotation.services.wording import wording_of
 from annotation.views.notice import after_notice
 
 _SALT = "practice.page"
@@ -29,7 +30,7 @@ _SALT = "practice.page"
 def practice(request: PersonRequest, member: Membership) -> HttpResponse:
     """What practice is, and its units."""
     campaign = member.campaign
-    units = practice_units(campaign.protocol)
+    units = units_for(campaign)
     return render(request, "annotation/practice.html", {"campaign": campaign, "units": units})
 
 
@@ -38,7 +39,7 @@ def practice(request: PersonRequest, member: Membership) -> HttpResponse:
 @after_notice
 def practice_unit(request: PersonRequest, member: Membership, number: int) -> HttpResponse:
     """One unit: the empty form, then the same with explanations, then on to the next."""
-    units = practice_units(member.campaign.protocol)
+    units = units_for(member.campaign)
     unit = next((unit for unit in units if unit.number == number), None)
     if unit is None:
         raise Http404
@@ -70,7 +71,8 @@ def _unit_page(
     context: dict[str, Any] = {
         "campaign": campaign,
         "unit": unit,
-        "total": len(practice_units(campaign.protocol)),
+        "wording": wording_of(campaign),
+        "total": len(units_for(campaign)),
         "choices": choices(campaign),
         "rows": [
             {"row": row, "given": answer, "mark": made}

@@ -12,16 +12,20 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.models import Annotation, Campaign, Membership
+from annotation.models import Annotation, Campaign, Membership, Precedent
 from annotation.permissions import EXPERT, PersonRequest, members_only
 from annotation.protocol.base import get_protocol
-from annotation.protocol.compound import WRONG_REASONS
 from annotation.protocol.errors import ProtocolError
-from annotation.protocol.triple import RELATIONS, ZERO_DETAILS
 from annotation.services import jobs, questions
 from annotation.services.answers import save_answers
+from annotation.services.campaign_state import closing_reason
+from annotation.services.discussion import unread_threads
 from annotation.services.errors import NotYours, Refused, Stale
+from annotation.services.examples import relations_shown
+from annotation.services.guidelines import pending
 from annotation.services.hours import paid_seconds
+from annotation.services.precedents import PrecedentLine, precedents_about
+from annotation.services.returns import returned_to
 from annotation.services.screens import next_screens, progress, recent_screens, screen_at
 from annotation.services.seat import (
     find_screens,
@@ -33,7 +37,11 @@ from annotation.services.seat import (
     hand_in as hand_in_part,
 )
 from annotation.services.sentences import translated
+from annotation.services.settled import is_open
+from annotation.services.wording import wording_of
 from annotation.tasks import wake
+from annotation.templatetags.seat import in_language
+from annotation.views.guidelines import after_change
 from annotation.views.notice import after_notice
 from annotation.views.seat_form import Blank, SheetForm, stamp
 from annotation.views.seat_page import HELD, page_data, reason_keys
@@ -51,7 +59,14 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
     """Where an expert's work stands, and the way on."""
     campaign, expert = member.campaign, request.user
     if _wants_json(request):  # the script asks whose sign-in this browser holds by now, and what is new
-        return JsonResponse({"user": expert.pk, "new_answers": questions.new_answers(campaign, expert)})
+        guideline = guideline_shown(campaign)
+        return JsonResponse(
+            {
+                "user": expert.pk,
+                "new_answers": questions.new_answers(campaign, expert),
+                "guideline": guideline and guideline.pk,
+            }
+        )
     upcoming = next_screens(campaign, expert_id=expert.pk)
     standing = progress(campaign, expert_id=expert.pk)
     return render(
@@ -63,7 +78,12 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
             "standing": _standing(standing),
             "next": upcoming[0] if upcoming else None,
             "new_answers": questions.new_answers(campaign, expert),
+            "unread_threads": unread_threads(member),
+            "settled_open": is_open(campaign),
             "hours": paid_seconds(campaign, expert_id=expert.pk) / 3600,
+            "returned": returned_to(campaign, expert),
+            "closing_reason": closing_reason(campaign),
+            "pending": pending(member, shown=guideline_shown(campaign)),
         },
     )
 
@@ -80,6 +100,7 @@ def _standing(progress: dict[str, Any]) -> str:
 @page
 @members_only(EXPERT)
 @after_notice
+@after_change
 def judge(request: PersonRequest, member: Membership) -> HttpResponse:
     """One screen at a time. The script takes over from here; without it every button sends the form."""
     campaign, expert = member.campaign, request.user
@@ -106,7 +127,7 @@ def _judge_page(
     expert = request.user
     standing = progress(campaign, expert_id=expert.pk)
     recent = recent_screens(campaign, expert_id=expert.pk, count=1)
-    guideline = guideline_shown(campaign)
+    guideline, wording = guideline_shown(campaign), wording_of(campaign)
     correcting = screen is not None and all(row["answer"] for row in screen["rows"])
     return render(
         request,
@@ -114,10 +135,11 @@ def _judge_page(
         {
             "campaign": campaign,
             "protocol": get_protocol(campaign.protocol),
-            "zero_details": ZERO_DETAILS if campaign.zero_detail else (),
-            "reasons": WRONG_REASONS,
-            "reason_keys": reason_keys(),
-            "relations": RELATIONS.values() if campaign.protocol == Campaign.Protocol.TRIPLE else (),
+            "wording": wording,
+            "zero_details": wording.details if campaign.zero_detail else (),
+            "reasons": wording.reasons,
+            "reason_keys": reason_keys(wording),
+            "relations": relations_shown(campaign),
             "guideline": guideline,
             "screen": screen,
             "correcting": correcting,
@@ -223,26 +245,47 @@ def _wants_json(request: HttpRequest) -> bool:
 @require_safe
 @members_only(EXPERT)
 def history(request: PersonRequest, member: Membership) -> HttpResponse:
-    """The last fifty screens one answered, or those that hold some words; each can be opened and corrected."""
+    """The last fifty screens one answered, or those that hold some words; each can be opened and corrected.
+
+    Before them the precedents that hold these words, or are about the unit on the screen at `position`.
+    """
     campaign, expert = member.campaign, request.user
     text = request.GET.get("q", "").strip()[:200]
-    found = (
-        find_screens(campaign, expert_id=expert.pk, text=text)
-        if text
-        else recent_screens(campaign, expert_id=expert.pk, count=50)
-    )
+    position = _whole(request, "position")
+    at = None if position is None else screen_at(campaign, expert_id=expert.pk, position=position)
+    precedents = precedents_about(campaign, text=text, screen=at)
+    if text:
+        found = find_screens(campaign, expert_id=expert.pk, text=text)
+    elif at is not None and _wants_json(request):  # the script has the latest answers already
+        found = []
+    else:
+        found = recent_screens(campaign, expert_id=expert.pk, count=50)
     if _wants_json(request):
         if request.headers.get("X-Assay-Expert") not in (None, str(expert.pk)):
             raise Http404  # a page that was left open does not search for the next person
-        return JsonResponse({"units": found})
+        return JsonResponse({"units": found, "precedents": [_precedent(line) for line in precedents]})
     upcoming = next_screens(campaign, expert_id=expert.pk)
+    parts = progress(campaign, expert_id=expert.pk)["parts"]
     context = {
         "campaign": campaign,
+        "wording": wording_of(campaign),
+        "precedents": precedents,
         "screens": found,
         "text": text,
         "next": upcoming[0] if upcoming else None,
+        "may_correct": not all(part["handed_in"] or part["closed"] for part in parts),
     }
     return render(request, "annotation/history.html", context)
+
+
+def _precedent(line: PrecedentLine) -> dict[str, Any]:
+    """What the script is told of a precedent."""
+    return {
+        "about": str(Precedent.About(line.about).label),
+        "key": line.key,
+        "text": in_language(line.text),
+        "items": [unit.compound or f"{unit.head} · {unit.tail}" for unit in line.items],
+    }
 
 
 # Handing in
@@ -274,6 +317,7 @@ def hand_in(request: PersonRequest, member: Membership, index: int) -> HttpRespo
         {
             "campaign": campaign,
             "review": review,
+            "wording": wording_of(campaign),
             "part_name": _name_of(parts, index),
             "next_name": _name_of(parts, upcoming[0]["part"]) if upcoming else "",
             "causes": {
@@ -302,12 +346,15 @@ def hand_in(request: PersonRequest, member: Membership, index: int) -> HttpRespo
 def guidelines(request: PersonRequest, member: Membership) -> HttpResponse:
     """The guidelines in force, with the relations' definitions and examples."""
     campaign = member.campaign
+    guideline = guideline_shown(campaign)
     return render(
         request,
         "annotation/guidelines.html",
         {
             "campaign": campaign,
-            "guideline": guideline_shown(campaign),
-            "relations": RELATIONS.values() if campaign.protocol == Campaign.Protocol.TRIPLE else (),
+            "guideline": guideline,
+            "wording": wording_of(campaign),
+            "relations": relations_shown(campaign),
+            "pending": pending(member, shown=guideline),
         },
     )

@@ -9,14 +9,14 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Campaign, Guideline, User
 from annotation.protocol.base import get_protocol
-from annotation.protocol.compound import WRONG_REASONS
 from annotation.protocol.definition import Choice, Words
 from annotation.protocol.display import HIDDEN
-from annotation.protocol.triple import GENERAL_RELATIONS, RELATION_NAMES, ZERO_DETAILS
+from annotation.protocol.wording import Wording
 from annotation.services.answers import NOTE_LIMIT
 from annotation.services.hours import REST_HINT, REST_MINUTES
 from annotation.services.questions import LENGTH as QUESTION_LENGTH
 from annotation.services.seat import POSTPONED_LIMIT, postponed_positions
+from annotation.services.wording import wording_of
 from annotation.templatetags.seat import connector_text, in_language, unlike
 
 # At least ten minutes' work, so that ten minutes without network cost nothing.
@@ -34,9 +34,32 @@ REASON_KEYS = {
 }
 
 
-def reason_keys() -> list[tuple[str, Words]]:
+def reason_keys(wording: Wording) -> list[tuple[str, Words]]:
     """The letters that say why a row is wrong, for the list of keys."""
-    return [(REASON_KEYS[reason.code].removeprefix("Key").lower(), reason.words) for reason in WRONG_REASONS]
+    keys = _keys_of(wording)
+    return [(_letter(keys[reason.code]), reason.words) for reason in wording.reasons]
+
+
+def _keys_of(wording: Wording) -> dict[str, str]:
+    """A key for each reason: the protocol's own keep theirs, a campaign's get what is left, in its order."""
+    codes = [reason.code for reason in wording.reasons]
+    free = iter([key for code, key in REASON_KEYS.items() if code not in codes])
+    return {code: REASON_KEYS[code] if code in REASON_KEYS else next(free) for code in codes}
+
+
+def _letter(key: str) -> str:
+    return key.removeprefix("Key").lower()
+
+
+def _words(wording: Wording) -> dict[str, str]:
+    """Every word the script may say, answers as the campaign calls them."""
+    words = {name: str(word) for name, word in WORDS.items()}
+    words |= {name: in_language(said) for name, said in wording.answers.items() if name in words}
+    own = [reason.code for reason in wording.reasons] != list(REASON_KEYS)
+    if own and wording.reasons:
+        letters = ", ".join(letter for letter, _said in reason_keys(wording))
+        words["reasonsMissing"] = str(_("Say why row {n} is wrong: %(letters)s.") % {"letters": letters})
+    return words
 
 
 def page_data(
@@ -50,7 +73,8 @@ def page_data(
     recent: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """Who sits here, the rules of the seat, the screens ahead, every word the script may say."""
-    protocol = get_protocol(campaign.protocol)
+    protocol, wording = get_protocol(campaign.protocol), wording_of(campaign)
+    keys = _keys_of(wording)
     return {
         "user": {"id": expert.pk, "name": expert.username},
         "campaign": campaign.slug,
@@ -68,18 +92,18 @@ def page_data(
             "restMinutes": REST_MINUTES,
             "held": HELD[campaign.protocol],
         },
-        "answers": {answer.key: in_language(answer.words) for answer in protocol.scale},
-        "details": _choices(ZERO_DETAILS),
+        "answers": {answer.key: in_language(wording.answer_words(answer)) for answer in protocol.scale},
+        "details": _choices(wording.details),
         "causes": _choices(protocol.cannot_judge_causes),
-        "reasons": [{**choice, "key": REASON_KEYS[choice["code"]]} for choice in _choices(WRONG_REASONS)],
+        "reasons": [{**choice, "key": keys[choice["code"]]} for choice in _choices(wording.reasons)],
         "connectors": {
-            name: {"text": connector_text(name), "unlike": unlike(name)}
-            for name in (*RELATION_NAMES, *GENERAL_RELATIONS)
+            name: {"text": connector_text(name, wording), "unlike": unlike(name, wording)}
+            for name in wording.relations
         },
         "hidden": HIDDEN,
         "highlight": campaign.highlighted_forms or None,
         "urls": _urls(campaign.slug),
-        "words": {name: str(word) for name, word in WORDS.items()},
+        "words": _words(wording),
         "shown": shown,
         "screens": held,
         "recent": recent,
@@ -98,6 +122,7 @@ def _urls(slug: str) -> dict[str, str]:
         "judge": reverse("judge", args=[slug]),
         "work": reverse("work", args=[slug]),
         "history": reverse("history", args=[slug]),
+        "change": f"{reverse('guideline_change', args=[slug])}?next={reverse('judge', args=[slug])}",
         "handIn": _numbered("hand_in", slug),
         "signIn": reverse("sign_in"),
         "next": reverse("api_next", args=[slug]),
@@ -152,11 +177,13 @@ WORDS: dict[str, str | Promise] = {
     "saveLeft": _("{n} left"),
     "saveCorrection": _("Save the correction"),
     "blanksLeft": _("{n} rows have no answer yet."),
+    "blanksLeftOne": _("One row has no answer yet."),
     "reasonsMissing": _("Say why row {n} is wrong: m, t, d, e, o or l."),
     "chooseDetail": _("Choose an answer first."),
     "unchanged": _("Nothing was changed."),
     "corrected": _("Corrected."),
     "restMarked": _("{n} rows marked correct; the same key takes it back."),
+    "restMarkedOne": _("One row marked correct; the same key takes it back."),
     "restUndone": _("Taken back."),
     # accidents
     "tooEarly": _("Too quick to have read it: press again."),
@@ -202,9 +229,15 @@ WORDS: dict[str, str | Promise] = {
         "{n} answers have not reached the server. They stay in this browser and are sent when you sign in here again. "
         "Sign out?"
     ),
+    "leavingOne": _(
+        "One answer has not reached the server. It stays in this browser and is sent when you sign in here again. "
+        "Sign out?"
+    ),
     # questions, words, handed-in parts
     "asked": _("On its way: the answer will appear under “My questions”."),
     "newAnswers": _("new answers: {n}"),
+    "newGuidelines": _("The guidelines have changed. Answers on this page go on under the version it shows."),
+    "seeChange": _("See what is new"),
     "wordsComing": _("Looking for the words …"),
     "noWords": _("Word boundaries need the network; they are not there now."),
     "closedPart": _("This part was handed in; ask the project manager to give it back to you."),

@@ -7,6 +7,7 @@ from annotation.models import Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.protocol.base import get_protocol
 from annotation.services.surplus import SHOWN, surplus_count, surplus_lines
+from annotation.services.wording import wording_of
 from annotation.views.campaign_page import campaign_page
 
 
@@ -20,6 +21,7 @@ def surplus(request: PersonRequest, member: Membership) -> HttpResponse:
         "lines": surplus_lines(campaign),
         "n": surplus_count(campaign),
         "limit": SHOWN,
+        "wording": wording_of(campaign),
         "causes": {cause.code: cause.words for cause in causes},
     }
     return campaign_page(request, member, "annotation/surplus.html", context, tab="campaign")

@@ -67,7 +67,13 @@ def _overall(document: Document) -> Table:
         ]
         for name, found in document["coefficients"].items()
     ]
-    return Table("Agreement", ("coefficient", "value", "95 % interval", "n", "why undefined"), rows)
+    remarks = []
+    if document.get("exposed"):
+        remarks = [
+            f"Left out, since they were talked about in a dry run before: {document['exposed']} items."
+        ]
+    columns = ("coefficient", "value", "95 % interval", "n", "why undefined")
+    return Table("Agreement", columns, rows, remarks=remarks)
 
 
 def _pairs(document: Document) -> Table:

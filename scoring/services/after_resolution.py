@@ -1,8 +1,7 @@
 """Agreement after a resolution: a description of what was settled, no measure of how far experts agree on their own.
 
-The effective score of an expert on an item is their answer in a round of resolution or re-judgement where they gave
-one, the last of several, else the independent one. Where only some of an item's experts have judged again, the item
-waits and counts in no figure here. Who did not judge the item on their own adds no score.
+Effective scores are those of `annotation.protocol.effective`, which labels count too: an item that only some of its
+experts have judged again waits and counts in no figure here, and who did not judge it on their own adds no score.
 """
 
 from collections.abc import Mapping
@@ -10,18 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from annotation.models import Assignment, Campaign, Round
+from annotation.models import Campaign
 from annotation.protocol.base import get_protocol
+from annotation.protocol.effective import effective
 from annotation.protocol.sentences import say
+from annotation.services.effective import AgainAnswers, again_answers
 from scoring.stats.agreement import agreement
 from scoring.stats.agreement_table import MISSING, Ratings
 from scoring.stats.groups import Mask
 
-AGAIN = (Round.Kind.RESOLUTION, Round.Kind.REJUDGEMENT)
 KEPT = ("n_items", "n_judgements", "distribution", "coefficients", "contrast_share", "signature")
-CHUNK = 5000
 
 
 def after_resolution(campaign: Campaign, independent: Ratings, names: Mapping[int, str]) -> dict[str, Any]:
@@ -30,22 +28,47 @@ def after_resolution(campaign: Campaign, independent: Ratings, names: Mapping[in
     `independent` are the answers of the main round, items by their position, people by `names`. One query. Without an
     answer in such a round, `{value: null, reason}`.
     """
-    again = _again(campaign, independent, names)
-    if not again:
+    table = independent.table.copy()
+    again = np.zeros(len(table), dtype=np.bool_)
+    waiting = again.copy()
+    answers = again_answers(campaign)
+    judged = _judged(independent) if answers else None  # most campaigns have no such round
+    row_of = {int(item): row for row, item in enumerate(np.asarray(independent.items).tolist())}
+    for answer in answers.values():
+        row = row_of.get(answer.position)
+        if row is None or judged is None:
+            continue
+        own = {int(column): int(table[row, column]) for column in np.flatnonzero(judged[row])}
+        found = effective(own, _rounds(campaign, answer, independent, names))
+        again[row], waiting[row] = bool(found.again), found.waiting
+        for column, label in found.scores.items():
+            table[row, column] = label
+    if not again.any():
         return {"value": None, "reason": say("there was no resolution")}
-    effective, answered = independent.table.copy(), np.zeros(independent.table.shape, dtype=np.bool_)
-    for place, label in again.items():
-        effective[place], answered[place] = label, True
-    left = (_judged(independent) & ~answered).any(axis=1)
-    waiting = np.logical_and(answered.any(axis=1), left)
-    settled = replace(independent, table=effective).subset(~waiting)
-    found = agreement(settled, seed=0, intervals=False).as_json()
+    settled = replace(independent, table=table).subset(~waiting)
+    figures = agreement(settled, seed=0, intervals=False).as_json()
     return {
-        "judged_again": int(answered.any(axis=1).sum()),
-        "changed": int((effective != independent.table).sum()),
+        "judged_again": int(again.sum()),
+        "changed": int((table != independent.table).sum()),
         "waiting": int(waiting.sum()),
-        **{name: found[name] for name in KEPT},
+        **{name: figures[name] for name in KEPT},
     }
+
+
+def _rounds(
+    campaign: Campaign, answer: AgainAnswers, independent: Ratings, names: Mapping[int, str]
+) -> list[dict[int, int]]:
+    """The later answers to an item as numbers, by column of the table."""
+    number = {label: place for place, label in enumerate(get_protocol(campaign.protocol).labels)}
+    column_of = {name: column for column, name in enumerate(independent.raters)}
+    return [
+        {
+            column_of[names[expert]]: MISSING if label is None else number[label]
+            for expert, label in given.items()
+            if names.get(expert) in column_of
+        }
+        for given in answer.rounds
+    ]
 
 
 def _judged(independent: Ratings) -> Mask:
@@ -56,27 +79,3 @@ def _judged(independent: Ratings) -> Mask:
             rows = np.flatnonzero(columns != MISSING)
             judged[rows, columns[rows]] = True
     return judged
-
-
-def _again(campaign: Campaign, independent: Ratings, names: Mapping[int, str]) -> dict[tuple[int, int], int]:
-    """By the place in the table, the last answer of these rounds from who judged the item on their own."""
-    answers = Assignment.objects.filter(
-        round__campaign=campaign,
-        round__kind__in=AGAIN,
-        withdrawn_at__isnull=True,
-        answered_at__isnull=False,
-        item__retired_at__isnull=True,
-    ).order_by("round", "pk")
-    number = {label: place for place, label in enumerate(get_protocol(campaign.protocol).labels)}
-    column_of = {name: column for column, name in enumerate(independent.raters)}
-    row_of: dict[int, int] = {}
-    judged: NDArray[np.bool_] | None = None
-    found: dict[tuple[int, int], int] = {}
-    for position, expert, label in answers.values_list("item__position", "expert", "label").iterator(CHUNK):
-        if judged is None:  # most campaigns have no such round
-            judged = _judged(independent)
-            row_of = {int(item): row for row, item in enumerate(np.asarray(independent.items).tolist())}
-        row, column = row_of.get(position), column_of.get(names.get(expert, ""))
-        if row is not None and column is not None and judged[row, column]:
-            found[row, column] = number.get(label, MISSING)
-    return found

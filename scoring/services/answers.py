@@ -14,6 +14,7 @@ from django.db.models import (
     F,
     Func,
     Max,
+    Q,
     QuerySet,
     Value,
     When,
@@ -22,7 +23,11 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, Item, Part, Round
+from annotation.models.item import in_play
 from annotation.protocol.base import get_protocol
+from annotation.protocol.sentences import say
+from annotation.services.dry_runs import Decision, decision_of
+from annotation.services.errors import Refused
 from scoring.services.columns import Numbers, columns, looked_up
 from scoring.stats.agreement_groups import Groups
 from scoring.stats.agreement_table import MISSING
@@ -79,13 +84,18 @@ class Answers:
     moment: Numbers | None
 
 
-def answers_of(campaign: Campaign, *, round_kind: str, part: int | None = None) -> Answers:
+def answers_of(
+    campaign: Campaign, *, round_kind: str, number: int | None = None, part: int | None = None
+) -> Answers:
     """All answers of the rounds of this kind, or of one part: five queries, and one more on SQLite.
 
-    Raises ValueError where an answer is none of the protocol's.
+    `number` chooses one of several rounds; of dry runs the last is meant where none is named. Items that were talked
+    about in a dry run have no independent answers any more: they are none of the main round's here.
+
+    Raises Refused where there is no such round, ValueError where an answer is none of the protocol's.
     """
-    rounds = list(Round.objects.filter(campaign=campaign, kind=round_kind).order_by("number"))
-    items = _items(campaign)
+    rounds = _rounds(campaign, round_kind, number)
+    items = _items(campaign, _COUNTED.get(round_kind, Q(retired_at__isnull=True)))
     found = _columns(campaign, _answered(rounds, part, n_items=len(items)), rounds)
     index_of = dict(Part.objects.filter(round__in=rounds).values_list("pk", "index"))
     place = items.rows_of(found["item"])
@@ -116,10 +126,40 @@ def part_groups(answers: Answers) -> Groups:
     return Groups(part - NO_PART, ["imported", *map(str, range(int(part.max(initial=NO_PART)) + 1))])
 
 
-def _items(campaign: Campaign) -> JudgedItems:
-    """Every item that was not withdrawn."""
+_COUNTED: Mapping[str, Q] = {
+    Round.Kind.MAIN: Q(retired_at__isnull=True, exposed_at__isnull=True),
+    Round.Kind.DRY_RUN: in_play(),
+}
+
+
+def exposed_items(campaign: Campaign) -> int:
+    """How many items with answers in the main round count in no agreement, since they were talked about before."""
+    answered = Assignment.objects.filter(
+        round__campaign=campaign,
+        round__kind=Round.Kind.MAIN,
+        withdrawn_at__isnull=True,
+        answered_at__isnull=False,
+    )
+    exposed = Item.objects.active().filter(campaign=campaign, exposed_at__isnull=False)
+    return exposed.filter(pk__in=answered.values("item")).count()
+
+
+def _rounds(campaign: Campaign, kind: str, number: int | None) -> list[Round]:
+    rounds = list(Round.objects.filter(campaign=campaign, kind=kind).order_by("number"))
+    if number is not None:
+        found = [round_ for round_ in rounds if round_.number == number]
+        if not found:
+            raise Refused(say("This campaign has no round {number} of this kind.", number=number))
+        return found
+    if kind != Round.Kind.DRY_RUN:
+        return rounds
+    return [round_ for round_ in rounds if decision_of(round_) != Decision.TAKEN_BACK][-1:]
+
+
+def _items(campaign: Campaign, counted: Q) -> JudgedItems:
+    """Every item that was not withdrawn, as far as it counts."""
     group = "relation" if campaign.protocol == Campaign.Protocol.TRIPLE else "unit__type"
-    active = Item.objects.filter(campaign=campaign, retired_at__isnull=True)
+    active = Item.objects.filter(counted, campaign=campaign)
     names = sorted(active.order_by().values_list(group, flat=True).distinct())
     number = Case(
         *(When(**{group: name}, then=Value(place)) for place, name in enumerate(names)), default=Value(-1)

@@ -17,6 +17,7 @@ from django.db import transaction
 from annotation.models import Campaign, User
 from annotation.protocol.sentences import say
 from annotation.services.people import audit
+from annotation.services.wording import wording_of
 from scoring.models import Board, Release, Submission
 from scoring.services.kept_sentences import as_measured
 from scoring.services.submissions import label_version, version_now
@@ -27,11 +28,15 @@ LEAST_OF_A_CLASS = 20
 DECIMALS = 2
 MEASURES = ("auc", "f1", "precision", "recall")
 SHOWN_MEASURES = ("auc", "f1")
-BOARD_GROUPS = ("all", "ID", "OOD", "cs_head", "all_head", "Adv")
 METRICS = ("bleu", "chrf")
 HIDDEN = ("left_out", "mean_over_relations", "labels", "signature")
 
 Document = Mapping[str, Any]
+
+
+def board_groups(campaign: Campaign) -> tuple[str, ...]:
+    """The groups of items a board has a column for; the out-of-domain classes stand apart too."""
+    return ("all", "ID", "OOD", *wording_of(campaign).class_groups.get("OOD", ()), "Adv")
 
 
 def shown_document(document: dict[str, Any]) -> dict[str, Any]:
@@ -272,7 +277,8 @@ def _line(runs: Sequence[Submission], *, viewer: User | None, manages: bool) -> 
     system = runs[0].system
     figures: dict[str, dict[str, RunsFigure]]
     if "rows" in documents[0]:
-        figures = by_group(documents, system, manages=manages)
+        groups = board_groups(runs[0].campaign)
+        figures = by_group(documents, system, groups=groups, manages=manages)
     else:
         figures = {"all": _of_texts(documents, system)}
     return BoardLine(
@@ -287,13 +293,13 @@ def _line(runs: Sequence[Submission], *, viewer: User | None, manages: bool) -> 
 
 
 def by_group(
-    documents: Sequence[dict[str, Any]], system: str, *, manages: bool
+    documents: Sequence[dict[str, Any]], system: str, *, groups: Sequence[str], manages: bool
 ) -> dict[str, dict[str, RunsFigure]]:
     """The board's groups with their measures; precision and recall are for managers."""
     names = MEASURES if manages else SHOWN_MEASURES
     return {
         group: {name: _of_group(documents, system, group, name, manages=manages) for name in names}
-        for group in BOARD_GROUPS
+        for group in groups
     }
 
 
@@ -352,8 +358,8 @@ def _figures_json(figures: Mapping[str, Mapping[str, RunsFigure]], *, manages: b
 def set_board(campaign: Campaign, *, audience: str, quota: int, by: User | None) -> Board:
     """Who may submit and how often; written down."""
     with transaction.atomic():
-        board, _made = Board.objects.update_or_create(
-            campaign=campaign, defaults={"audience": audience, "quota": quota}
-        )
-        audit(campaign, by, "submissions opened or closed", {"audience": audience, "quota": quota})
+        before = Board.objects.filter(campaign=campaign).values("audience", "quota").first()
+        after = {"audience": audience, "quota": quota}
+        board, _made = Board.objects.update_or_create(campaign=campaign, defaults=after)
+        audit(campaign, by, "submissions opened or closed", {**after, "before": before, "after": after})
     return board

@@ -6,14 +6,16 @@ Most campaigns have one of each; then nothing is read. An item whose answers fal
 
 import numpy as np
 from django.db.models import F
+from django.db.models.functions import Coalesce
 
-from annotation.models import Annotation, Campaign, Guideline
+from annotation.models import JUDGED_UNDER, Annotation, Campaign, Guideline
 from scoring.services.answers import DAY, Answers
 from scoring.services.columns import Numbers, columns
 from scoring.stats.agreement_groups import Groups, groups_of_numbers, month_name, shared_groups, thirds
 from scoring.stats.agreement_table import MISSING
 
 MONTHS_BEFORE_1970 = 1970 * 12
+NOT_RECORDED = "not recorded"  # the group of imported labels
 
 
 def circumstances(
@@ -34,7 +36,10 @@ def circumstances(
 def _versions(
     campaign: Campaign, answers: Answers, round_kind: str, part: int | None
 ) -> tuple[Groups, Numbers]:
-    """The guideline version of each label, and the row of its item."""
+    """The guideline version of each label, and the row of its item.
+
+    What an imported label was given under is not recorded.
+    """
     if Guideline.objects.filter(campaign=campaign).count() < 2:
         return _NOTHING
     rows = Annotation.objects.filter(
@@ -45,10 +50,15 @@ def _versions(
     ).exclude(assignment__label="")
     if part is not None:
         rows = rows.filter(assignment__part=part)
-    item, version = columns(rows, "assignment__item", "guideline__version")
+    rows = rows.annotate(version=Coalesce(JUDGED_UNDER, 0))
+    item, version = columns(rows, "assignment__item", "version")
     place = answers.items.rows_of(item)
     there = place != MISSING
-    return groups_of_numbers(version[there], str), place[there]
+    return groups_of_numbers(version[there], _version_name), place[there]
+
+
+def _version_name(number: int) -> str:
+    return str(number) if number else NOT_RECORDED
 
 
 def _times(answers: Answers) -> dict[str, tuple[Groups, Numbers]]:

@@ -16,6 +16,7 @@ from scoring.services.gather import (
     labels_of,
     translations_of,
 )
+from scoring.services.runs import Run, title_of
 from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.error_rates import WRONG, Instances
 from scoring.stats.paired_texts import compare_texts
@@ -23,16 +24,10 @@ from scoring.stats.significance import compare_systems, pair_differences
 from scoring.stats.systems import JudgedSystem, SystemTable, differing, heat_map, system_table
 
 Document = dict[str, Any]
-Run = tuple[str, str]
 Pair = tuple[str | None, str | None]  # two runs by their titles, where they are named
 
 ONE_SYSTEM = say("There is one system here, so there is nothing to compare it with.")
 CHOSEN_TWICE = say("This is one run, chosen twice; choose two.")
-
-
-def title_of(run: Run) -> str:
-    """What a run is called where several stand side by side."""
-    return " / ".join(name for name in run if name)
 
 
 def one_system(n_runs: int) -> str:

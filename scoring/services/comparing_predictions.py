@@ -22,13 +22,12 @@ from scoring.services.boards import latest_runs
 from scoring.services.comparing import (
     CHOSEN_TWICE,
     Pair,
-    Run,
     check_among,
     chosen_pair,
     one_system,
-    title_of,
 )
 from scoring.services.gather import Labels
+from scoring.services.runs import Run, title_of
 from scoring.services.scores import gold_of
 from scoring.services.targets import Place, Target, target_of
 from scoring.stats.classification import UNLABELLED, tune_threshold
@@ -259,7 +258,7 @@ def _table(campaign: Campaign, field: Field, labels: str | None) -> _Table:
     return _Table(
         places=places,
         label=gold.label,
-        groups=table_groups(gold.item_class),
+        groups=table_groups(gold.item_class, gold.class_groups),
         scores=[np.array([scores[place.pk] for place in places], dtype=np.float64) for scores in of_runs],
         thresholds=[_threshold(run, target, scores) for run, scores in zip(field.runs, of_runs, strict=True)],
         labels=target.labels,

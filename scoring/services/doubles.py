@@ -1,12 +1,14 @@
 """What was judged more than once: by several experts (overlap), or by the same expert again (repeats)."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from django.db.models import QuerySet
 
-from annotation.models import Assignment, Campaign, Output, Round
+from annotation.models import Annotation, Assignment, Campaign, Output, Round
 from annotation.protocol.base import get_protocol
+from annotation.services.rounds import FIRST_DRAWN
 from scoring.services.gather import SystemRun
 from scoring.stats.consistency import Repeats
 from scoring.stats.noise import Judgements, Source
@@ -26,6 +28,7 @@ def doubles_of(chosen: SystemRun) -> tuple[Judgements, Source] | None:
             run=chosen.run,
             batch__published_at__isnull=False,
             item__retired_at__isnull=True,
+            item__exposed_at__isnull=True,  # talked about before: its answers are not independent
         ).values_list("item", "context__unit", "context")
     }
     answers = _answers(chosen.system.campaign).exclude(label="")
@@ -44,29 +47,68 @@ def doubles_of(chosen: SystemRun) -> tuple[Judgements, Source] | None:
 
 
 def repeats_of(campaign: Campaign, names: Mapping[int, str]) -> Repeats | None:
-    """What experts were given again after their answer in the main round; None where nothing was."""
+    """What experts were given again after their answer in the main round; None where nothing was.
+
+    The first time counts as it stood when the second came: who then looks back may change the one after the other.
+    """
     if not campaign.rounds.filter(kind=Round.Kind.REPEAT).exists():
         return None
     category = {label: place for place, label in enumerate(get_protocol(campaign.protocol).labels)}
     order = ("round__kind", "round__number")
     rows = _answers(campaign).order_by(*order, "item__position")
-    given: dict[tuple[int, int], list[tuple[str, int]]] = {}
-    for item, expert, label, unit, kind in rows.values_list(
-        "item", "expert", "label", "unit", "round__kind"
-    ).iterator(CHUNK):
+    given: dict[tuple[int, int], list[_Given]] = {}
+    columns = rows.values_list(
+        "item", "expert", "round__kind", "pk", "label", "unit", "revision", "round__number"
+    )
+    for item, expert, kind, pk, label, unit, revision, number in columns.iterator(CHUNK):
         if kind == Round.Kind.MAIN or (item, expert) in given:
-            given.setdefault((item, expert), []).append((label, unit))
+            given.setdefault((item, expert), []).append(_Given(pk, label, unit, revision, number))
     twice = {key: found for key, found in given.items() if len(found) > 1}
     if not twice:
         return None
+    before = _before_the_repeat([found[:2] for found in twice.values()])
+    first = [before.get(found[0].pk, found[0].label) for found in twice.values()]
     compounds = campaign.protocol == Campaign.Protocol.COMPOUND
     return Repeats(
         item=[item for item, _expert in twice],
         person=[names[expert] for _item, expert in twice],
-        first=np.array([category.get(found[0][0], -1) for found in twice.values()], dtype=np.int64),
-        again=np.array([category.get(found[1][0], -1) for found in twice.values()], dtype=np.int64),
-        cluster=[found[0][1] for found in twice.values()] if compounds else None,
+        first=np.array([category.get(label, -1) for label in first], dtype=np.int64),
+        again=np.array([category.get(found[1].label, -1) for found in twice.values()], dtype=np.int64),
+        cluster=[found[0].unit for found in twice.values()] if compounds else None,
     )
+
+
+class _Given(NamedTuple):
+    """One answer as it stands."""
+
+    pk: int
+    label: str
+    unit: int
+    revision: int
+    round_number: int
+
+
+def _before_the_repeat(pairs: Sequence[Sequence[_Given]]) -> dict[int, str]:
+    """Of originals that were changed at all and drawn to come again here: their label when the repeat was judged."""
+    changed = {
+        again.pk: first.pk
+        for first, again in pairs
+        if first.revision > 1 and again.round_number >= FIRST_DRAWN
+    }
+    if not changed:
+        return {}
+    began = {
+        changed[again]: at
+        for again, at in Annotation.objects.filter(assignment__in=changed, revision=1).values_list(
+            "assignment", "created_at"
+        )
+    }
+    saved = Annotation.objects.filter(assignment__in=began).order_by("revision")
+    return {
+        first: label
+        for first, label, at in saved.values_list("assignment", "label", "created_at")
+        if at <= began[first]
+    }
 
 
 def _has_doubles(items: Sequence[int]) -> bool:

@@ -8,10 +8,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from annotation.models import Campaign, Job, Part, User
+from annotation.models import Campaign, Job, Part, Round, User
 from annotation.services import jobs
 from scoring.models import Evaluation
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from scoring.services.peeks import record_peek_of_job
 
 AGREEMENT = "agreement"
@@ -19,7 +20,8 @@ AGREEMENT = "agreement"
 
 def request_agreement(campaign: Campaign, *, by: User | None, part: Part | None = None) -> list[Job]:
     """Ask for the agreement of the whole main round and of one part, or of every part."""
-    parts = [part] if part else list(Part.objects.filter(round__campaign=campaign))
+    main = Part.objects.filter(round__campaign=campaign, round__kind=Round.Kind.MAIN)
+    parts = [part] if part else list(main)
     asked: list[dict[str, Any]] = [{}, *({"part": one.pk} for one in parts)]
     return [
         jobs.request(campaign=campaign, kind=AGREEMENT, arguments=arguments, by=by) for arguments in asked

@@ -5,7 +5,7 @@ only for managers who ask.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,12 @@ from annotation.protocol.base import get_protocol
 from annotation.protocol.labels import get_rule
 from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
-from annotation.services.labels import compute, passed_over, rule_for, stale_labels
+from annotation.services.labels import Outcomes, compute, passed_over, rule_for, stale_labels
 from annotation.services.snapshot import snapshot
+from annotation.services.wording import wording_of
 from scoring.services.answers import answers_of, part_groups
 from scoring.services.circumstances import circumstances
+from scoring.services.runs import title_of
 from scoring.stats.agreement_groups import Groups, groups_of_numbers
 from scoring.stats.agreement_input import ratings_from_numbers
 from scoring.stats.agreement_table import Ratings
@@ -78,7 +80,7 @@ def labels_of(campaign: Campaign, source: str | None = None) -> Labels:
     if finalised:
         return _final(campaign)
     if source == "final":
-        raise Refused(say("This campaign has no final labels yet; run finalize first."))
+        raise Refused(say("This campaign has no final labels yet; compute them first."))
     return _computed(campaign)
 
 
@@ -90,15 +92,16 @@ def _imported(campaign: Campaign) -> Labels:
 def _final(campaign: Campaign) -> Labels:
     rows = list(
         FinalLabel.objects.filter(item__campaign=campaign).values_list(
-            "item", "label", "reason", "rule_version"
+            "item", "label", "reason", "rule", "rule_version"
         )
     )
+    versions = (version for *_row, rule, version in rows if rule == campaign.rule)  # not an arbiter's
     return Labels(
-        {item: label for item, label, _reason, _version in rows if label},
-        frozenset(item for item, _label, reason, _version in rows if reason == "cannot_judge"),
+        {item: label for item, label, *_row in rows if label},
+        frozenset(item for item, _label, reason, *_row in rows if reason == "cannot_judge"),
         "final",
         campaign.rule,
-        rows[0][3] if rows else get_rule(campaign.rule).version,
+        next(versions, get_rule(campaign.rule).version),
         campaign.label_version,
         stale_labels(campaign),
         passed_over(campaign),
@@ -107,10 +110,14 @@ def _final(campaign: Campaign) -> Labels:
 
 def _computed(campaign: Campaign) -> Labels:
     rule = rule_for(campaign)
-    outcomes = {item: outcome for item, (outcome, _votes) in compute(campaign, rule).items()}
+    return labels_by_rule(compute(campaign, rule), rule)
+
+
+def labels_by_rule(outcomes: Outcomes, rule: str) -> Labels:
+    """What a rule comes to, nothing stored."""
     return Labels(
-        {item: outcome.label for item, outcome in outcomes.items() if outcome.label is not None},
-        frozenset(item for item, outcome in outcomes.items() if outcome.reason == "cannot_judge"),
+        {item: found.label for item, (found, _votes) in outcomes.items() if found.label is not None},
+        frozenset(item for item, (found, _votes) in outcomes.items() if found.reason == "cannot_judge"),
         "computed",
         rule,
         get_rule(rule).version,
@@ -138,12 +145,14 @@ def choose_run(campaign: Campaign, system: str | None = None, run: str | None = 
         raise Refused(say("This campaign has no translations yet; import items first."))
     found = [pair for pair in pairs if system in (None, pair[0]) and run in (None, pair[1])]
     if len(found) != 1:
-        names = ", ".join(
-            f"--system {name or '“”'}" + (f" --run {which}" if which else "") for name, which in pairs
-        )
+        names, which_one = ", ".join(f"“{title_of(pair)}”" for pair in pairs), ("system", "run")
         if found:
-            raise Refused(say("Several systems or runs fit; name one: {names}.", names=names))
-        raise Refused(say("There is no such system or run; there are: {names}.", names=names))
+            raise Refused(
+                say("Several systems or runs fit; name one: {names}.", names=names), options=which_one
+            )
+        raise Refused(
+            say("There is no such system or run; there are: {names}.", names=names), options=which_one
+        )
     name, which = found[0]
     return SystemRun(System.objects.get(campaign=campaign, name=name), which)
 
@@ -195,12 +204,11 @@ def _instances(
     # Put together here: as one query over rows that came in a moment ago it takes PostgreSQL for ever.
     contexts = [row for row in of_campaign if row[6] in units and row[0] not in withdrawn]
     items = [item_of.get(row[0], 0) for row in contexts]
-    verdict = np.array([_verdict(labels.by_item.get(item)) for item in items], dtype=np.int8)
     return (
         Instances(
             unit=_texts(row[1] for row in contexts),
             context=np.array([row[0] for row in contexts], dtype=np.int64),
-            verdict=verdict,
+            verdict=verdicts(items, labels),
             cannot_judge=np.array([item in labels.cannot_judge for item in items], dtype=np.bool_),
             facets=_facets(contexts),
         ),
@@ -208,8 +216,20 @@ def _instances(
     )
 
 
-def _verdict(label: str | None) -> int:
-    return UNDECIDED if label is None else int(label)
+def verdicts(items: Sequence[int], labels: Labels) -> NDArray[np.int8]:
+    """(items,) the label of each, -1 for none."""
+    found = (labels.by_item.get(item) for item in items)
+    return np.array([UNDECIDED if label is None else int(label) for label in found], dtype=np.int8)
+
+
+def labelled_otherwise(instances: Instances, items: Sequence[int], labels: Labels) -> Instances:
+    """The same instances, whose items these are, under other labels, and without their facets."""
+    return replace(
+        instances,
+        verdict=verdicts(items, labels),
+        cannot_judge=np.array([item in labels.cannot_judge for item in items], dtype=np.bool_),
+        facets={},
+    )
 
 
 def _facets(contexts: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
@@ -239,16 +259,18 @@ def ratings_of(
     *,
     names: Mapping[int, str],
     round_kind: str = Round.Kind.MAIN,
+    number: int | None = None,
     part: int | None = None,
 ) -> tuple[Ratings, dict[str, Groups]]:
     """Every answer of a round, and the groups of its items: by part, by relation or type, by circumstances.
 
-    An item's independent answers are those of the main round; they freeze when it is opened to discussion.
+    An item's independent answers are those of the main round; they freeze when it is opened to discussion. `number`
+    chooses one of several rounds of the kind, see `answers_of`.
     """
     protocol = get_protocol(campaign.protocol)
     compounds = campaign.protocol == Campaign.Protocol.COMPOUND
     with snapshot():
-        answers = answers_of(campaign, round_kind=round_kind, part=part)
+        answers = answers_of(campaign, round_kind=round_kind, number=number, part=part)
         more = circumstances(campaign, answers, round_kind=round_kind, part=part)
     # By account: what people are called must not move the intervals.
     accounts = groups_of_numbers(answers.expert, names.__getitem__)
@@ -286,10 +308,23 @@ def triples_of(campaign: Campaign, labels: Labels) -> tuple[LabelledTriples, lis
             tail=[row[2] for row in rows],
             item_class=[row[3] for row in rows],
             split=[row[4] for row in rows],
-            label=np.array([_verdict(labels.by_item.get(row[5])) for row in rows], dtype=np.int8),
+            label=verdicts([row[5] for row in rows], labels),
+            class_groups=wording_of(campaign).class_groups,
         ),
         [row[5] for row in rows],
     )
+
+
+def slot_scores(campaign: Campaign, items: list[int]) -> NDArray[np.float64]:
+    """(items, slots): each item's independent scores, NaN where there is none."""
+    place = {item: row for row, item in enumerate(items)}
+    scores = np.full((len(items), campaign.annotators_per_item), np.nan)
+    main = campaign.rounds.get(kind=Round.Kind.MAIN, number=1)
+    answers = main.assignments.filter(withdrawn_at__isnull=True).exclude(label="")
+    for item, slot, label in answers.values_list("item", "slot", "label").iterator(5000):
+        if item in place and slot <= scores.shape[1]:
+            scores[place[item], slot - 1] = float(label)
+    return scores
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ import numpy as np
 from annotation.models import Assignment, Campaign, Round
 from annotation.services.errors import Refused
 from scoring.models import Release
-from scoring.services.boards import HumanLine, by_group, exact_document
-from scoring.services.gather import labels_of, triples_of
-from scoring.services.measure import slot_scores
+from scoring.services.boards import HumanLine, board_groups, by_group, exact_document
+from scoring.services.gather import labels_of, slot_scores, triples_of
 from scoring.services.peeks import is_interim
 from scoring.stats.classification import Gold, human_performance
 
@@ -34,13 +33,14 @@ def human_line(campaign: Campaign, *, split: str, release: Release | None, manag
         label=triples.label[rows],
         item_class=[triples.item_class[row] for row in chosen],
         relation=[triples.relation[row] for row in chosen],
+        class_groups=triples.class_groups,
     )
     if np.isnan(scores).any(axis=1).all():
         return None
     found = human_performance(gold, scores, labels=labels.signature, votes="independent").as_json()
     document = exact_document(found, manages=manages)
     return HumanLine(
-        figures=by_group([document], "human", manages=manages),
+        figures=by_group([document], "human", groups=board_groups(campaign), manages=manages),
         slots=scores.shape[1],
         n=len(chosen) - found["left_out"],
         left_out=found["left_out"],

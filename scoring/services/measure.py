@@ -5,94 +5,56 @@ A document holds its signature and the labels it rests on; nothing in it is roun
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from annotation.formats.nodes import read_nodes
 from annotation.models import Campaign, Round
 from annotation.protocol.base import get_protocol
-from annotation.protocol.compound import analyse
-from annotation.protocol.sentences import Sentence, say
+from annotation.protocol.sentences import say
+from annotation.services.dry_runs import last_dry_run
 from annotation.services.errors import Refused
 from annotation.services.exports import names_of
 from scoring.services.after_resolution import after_resolution
-from scoring.services.comparing import comparison, title_of
+from scoring.services.answers import exposed_items
+from scoring.services.checked import compound_check_report, estimate_report
+from scoring.services.comparing import comparison
 from scoring.services.comparing_predictions import Wanted, compared_predictions
 from scoring.services.conditions import conditions_of, more_breakdowns
 from scoring.services.doubles import doubles_of, repeats_of
-from scoring.services.drawn import DrawnSample, beside_the_sample, sample_of
-from scoring.services.files import NamedFile
 from scoring.services.gather import (
-    Labels,
     SystemRun,
-    Translations,
     all_instances_of,
     choose_run,
     instances_of,
     labels_of,
     ratings_of,
+    slot_scores,
     translations_of,
     triples_of,
 )
-from scoring.services.judge_files import fingerprint, verdicts_of
 from scoring.services.methods import methods
+from scoring.services.options import Document, Drawing, Options, only_for
 from scoring.services.peeks import open_answers
 from scoring.services.plain_texts import plain_bleu
+from scoring.services.runs import title_of
+from scoring.services.what_if import what_if_report
 from scoring.stats.agreement import agreement, by_group
-from scoring.stats.artifacts import artifacts
+from scoring.stats.artifacts import DESCRIBED, artifacts
 from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.classification import Gold, human_performance
 from scoring.stats.composition import composition
-from scoring.stats.compound_check import CompoundCheck, compound_check, judge_check, read_lexicon
 from scoring.stats.consistency import Repeats, self_consistency
-from scoring.stats.difference_estimate import difference_estimate
-from scoring.stats.error_rates import UNDECIDED, ErrorRates, Instances, error_rates
+from scoring.stats.error_rates import ErrorRates, Instances, error_rates
 from scoring.stats.node_classes import derived_classes
 from scoring.stats.noise import Model, noise_corrected
 from scoring.stats.paired_texts import score_with_interval
 
-SEED = 0
-Document = dict[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What a report may be asked for; each kind uses what concerns it."""
-
-    system: str | None = None
-    run: str | None = None
-    round: str = Round.Kind.MAIN
-    labels: str | None = None  # imported or final
-    rule: str = "described"  # of the artifacts
-    compatible: bool = False
-    lexicon: bytes | None = None
-    real_names: bool = False  # people under their account's names: for managers who ask
-    part: int | None = None
-    a: str | None = None  # of the comparison: two runs by their titles
-    b: str | None = None
-    among: Sequence[str] = ()  # of the comparison: the systems to compare; none for all
-    release: str | None = None  # of the comparison of triples: what was submitted against it
-    split: str | None = None
-    judge: bytes | None = None  # of the estimate and the compound check: a file of 1 and 0
-    judge_name: str = "judge.csv"
-    column: str | None = None  # of that file, or of the translations of `test_set`
-    texts: bool = True  # BLEU and chrF in the comparison as well: slow
-    training: NamedFile | None = None  # of the statistics: the nodes of a training set
-    derive_classes: bool = False  # from these nodes
-    test_set: NamedFile | None = None  # of BLEU: translations and references that are none of the campaign's
-    hypotheses: NamedFile | None = None  # the same as two texts, line by line
-    references: NamedFile | None = None
-    resamples: int = 1000
-    seed: int = SEED
-
 
 def error_rates_report(campaign: Campaign, options: Options) -> Document:
     """How often compounds are translated wrongly, by instance and by compound."""
-    _only(campaign, Campaign.Protocol.COMPOUND, "error rates")
+    only_for(campaign, Campaign.Protocol.COMPOUND, "error rates")
     labels = labels_of(campaign, options.labels)
     chosen = choose_run(campaign, options.system, options.run)
     instances, items = instances_of(chosen, labels)
@@ -111,13 +73,6 @@ def error_rates_report(campaign: Campaign, options: Options) -> Document:
         **_without_noise(chosen, drawing),
         "labels": labels.as_json(),
     }
-
-
-class Drawing(TypedDict):
-    """Of the bootstrap."""
-
-    seed: int
-    resamples: int
 
 
 def _without_noise(chosen: SystemRun, drawing: Drawing) -> Document:
@@ -142,7 +97,9 @@ NOISE_MODELS: tuple[Model, ...] = ("symmetric", "false-alarms", "misses")
 def agreement_report(campaign: Campaign, options: Options) -> Document:
     """How far the experts' independent answers agree, pooled, by pair of people, by part and relation or type."""
     names = names_of(campaign, real=options.real_names).by_user
-    ratings, groups = ratings_of(campaign, names=names, round_kind=options.round, part=options.part)
+    ratings, groups = ratings_of(
+        campaign, names=names, round_kind=options.round, number=options.number, part=options.part
+    )
     report = agreement(ratings, seed=options.seed, resamples=options.resamples)
     by = {
         name: {
@@ -163,11 +120,19 @@ def agreement_report(campaign: Campaign, options: Options) -> Document:
     return {
         "campaign": campaign.slug,
         "round": options.round,
+        "number": _number(campaign, options),
+        "exposed": exposed_items(campaign) if options.round == Round.Kind.MAIN else 0,
         **report.as_json(),
         "by": by,
         "after_resolution": after,
         **({} if repeats is None else {"self_consistency": _consistency(campaign, repeats, options)}),
     }
+
+
+def _number(campaign: Campaign, options: Options) -> int | None:
+    """Which round the figures are of; None where they are of all rounds of their kind."""
+    last = last_dry_run(campaign) if options.round == Round.Kind.DRY_RUN else None
+    return options.number or (last.number if last else None)
 
 
 def _consistency(campaign: Campaign, repeats: Repeats, options: Options) -> Document:
@@ -193,7 +158,7 @@ THIRDS = ("early", "middle", "late")
 
 def statistics_report(campaign: Campaign, options: Options) -> Document:
     """Table 1: how many triples of each kind, and how many of them are plausible."""
-    _only(campaign, Campaign.Protocol.TRIPLE, "statistics")
+    only_for(campaign, Campaign.Protocol.TRIPLE, "statistics")
     labels = labels_of(campaign, options.labels)
     triples, _items = triples_of(campaign, labels)
     nodes = _training_nodes(options)
@@ -211,17 +176,22 @@ def _training_nodes(options: Options) -> frozenset[str] | None:
         return read_nodes(options.training.data, name=options.training.name)
     if options.derive_classes:
         raise Refused(
-            say("Classes are derived from the nodes of a training set: name its file (--training).")
+            say("Classes are derived from the nodes of a training set: name its file."), options=("training",)
         )
     return None
 
 
 def human_report(campaign: Campaign, options: Options) -> Document:
     """How well each expert's own scores predict the final labels, averaged over the two slots."""
-    _only(campaign, Campaign.Protocol.TRIPLE, "human performance")
+    only_for(campaign, Campaign.Protocol.TRIPLE, "human performance")
     labels = labels_of(campaign, options.labels)
     triples, items = triples_of(campaign, labels)
-    gold = Gold(label=triples.label, item_class=triples.item_class, relation=triples.relation)
+    gold = Gold(
+        label=triples.label,
+        item_class=triples.item_class,
+        relation=triples.relation,
+        class_groups=triples.class_groups,
+    )
     slots = slot_scores(campaign, items)
     result = human_performance(gold, slots, labels=labels.signature, votes="independent")
     return {
@@ -235,30 +205,18 @@ def human_report(campaign: Campaign, options: Options) -> Document:
     }
 
 
-def slot_scores(campaign: Campaign, items: list[int]) -> NDArray[np.float64]:
-    """(items, slots): each item's independent scores, NaN where there is none."""
-    place = {item: row for row, item in enumerate(items)}
-    scores = np.full((len(items), campaign.annotators_per_item), np.nan)
-    main = campaign.rounds.get(kind=Round.Kind.MAIN, number=1)
-    answers = main.assignments.filter(withdrawn_at__isnull=True).exclude(label="")
-    for item, slot, label in answers.values_list("item", "slot", "label").iterator(5000):
-        if item in place and slot <= scores.shape[1]:
-            scores[place[item], slot - 1] = float(label)
-    return scores
-
-
 def artifacts_report(campaign: Campaign, options: Options) -> Document:
     """Words that betray the label."""
-    _only(campaign, Campaign.Protocol.TRIPLE, "artifacts")
+    only_for(campaign, Campaign.Protocol.TRIPLE, "artifacts")
     labels = labels_of(campaign, options.labels)
     triples, _items = triples_of(campaign, labels)
-    result = artifacts(triples, rule=options.rule, labels=labels.signature)
+    result = artifacts(triples, rule=options.rule or DESCRIBED, labels=labels.signature)
     return {"campaign": campaign.slug, **result.as_json(), "labels": labels.as_json()}
 
 
 def bleu_report(campaign: Campaign, options: Options) -> Document:
     """Character BLEU of a system against the references, and chrF beside it."""
-    _only(campaign, Campaign.Protocol.COMPOUND, "BLEU")
+    only_for(campaign, Campaign.Protocol.COMPOUND, "BLEU")
     if options.test_set or options.hypotheses or options.references:
         found = plain_bleu(
             texts=options.test_set,
@@ -313,140 +271,6 @@ def wanted_predictions(options: Options) -> Wanted:
     )
 
 
-def compound_check_report(campaign: Campaign, options: Options) -> Document:
-    """What an automatic check finds, and how well it finds what the experts found. A diagnostic, no substitute."""
-    run = checked_run(campaign, options)
-    return {
-        "campaign": campaign.slug,
-        "system": run.chosen.system.name,
-        "run": run.chosen.run,
-        "judge": run.judge,
-        **run.result.as_json(),
-        "labels": run.labels.as_json(),
-    }
-
-
-@dataclass(frozen=True)
-class CheckedRun:
-    """A run with the experts' verdicts and the check's, instance by instance."""
-
-    chosen: SystemRun
-    labels: Labels
-    there: "_There"
-    judge: str
-    result: CompoundCheck
-
-    @property
-    def items(self) -> list[int]:
-        """The item behind each instance."""
-        return [self.there.texts.items[row] for row in self.there.rows]
-
-
-def checked_run(campaign: Campaign, options: Options) -> CheckedRun:
-    """The check over one run, by a lexicon or by a file of 1 and 0."""
-    _only(campaign, Campaign.Protocol.COMPOUND, "the compound check")
-    if (options.judge is None) == (options.lexicon is None):
-        raise Refused(
-            say(
-                "The check needs one automatic judge: a lexicon of translations (--lexicon), or a file of 1 and 0 "
-                "(--judge)."
-            )
-        )
-    labels = labels_of(campaign, options.labels)
-    chosen = choose_run(campaign, options.system, options.run)
-    there, judge = _there(chosen, labels), _judge_name(options)
-    if options.judge is not None:
-        verdicts = _verdicts(chosen, there, options.judge, options)
-        result = judge_check(
-            there.instances, verdicts, judge=judge, labels=labels.signature, seed=options.seed
-        )
-    else:
-        result = _checked(there, labels, options)
-    return CheckedRun(chosen, labels, there, judge, result)
-
-
-def _judge_name(options: Options) -> str:
-    """What the automatic judge is called in documents."""
-    if options.judge is not None:
-        return f"file-{fingerprint(options.judge)}"
-    return "compound-check" + ("-compatible" if options.compatible else "")
-
-
-def _verdicts(chosen: SystemRun, there: "_There", judge: bytes, options: Options) -> NDArray[np.int8]:
-    contexts = there.instances.context.tolist()
-    return verdicts_of(chosen, contexts, judge, name=options.judge_name, column=options.column)
-
-
-@dataclass(frozen=True)
-class _There:
-    """The instances that a run has an output for, and its texts; a missing output is nothing to check."""
-
-    instances: Instances
-    rows: list[int]
-    texts: Translations
-
-
-def _there(chosen: SystemRun, labels: Labels) -> _There:
-    instances, items = instances_of(chosen, labels)
-    texts = translations_of(chosen)
-    by_item = {item: row for row, item in enumerate(texts.items)}
-    there = np.array([item in by_item for item in items], dtype=np.bool_)
-    return _There(instances.only(there), [by_item[item] for item in items if item in by_item], texts)
-
-
-def _checked(there: _There, labels: Labels, options: Options) -> CompoundCheck:
-    assert options.lexicon is not None
-    return compound_check(
-        there.instances,
-        analyses=[analyse(there.texts.compounds[row]) for row in there.rows],
-        translations=[there.texts.hypotheses[row] for row in there.rows],
-        lexicon=read_lexicon(options.lexicon, compatible=options.compatible),
-        labels=labels.signature,
-        seed=options.seed,
-    )
-
-
-def estimate_report(campaign: Campaign, options: Options) -> Document:
-    """Error rates from an automatic judge of everything and the compounds that experts judged at random."""
-    _only(campaign, Campaign.Protocol.COMPOUND, "the difference estimate")
-    if (options.judge is None) == (options.lexicon is None):
-        raise Refused(
-            say(
-                "The estimate needs one automatic judge: a file of 1 and 0 (--judge), or a lexicon for the compound "
-                "check (--lexicon)."
-            )
-        )
-    labels = labels_of(campaign, options.labels)
-    chosen = choose_run(campaign, options.system, options.run)
-    there, judge = _there(chosen, labels), _judge_name(options)
-    if options.judge is not None:
-        verdicts = _verdicts(chosen, there, options.judge, options)
-    else:
-        verdicts = _checked(there, labels, options).verdict
-    sample = sample_of(campaign)
-    drawn = None if sample is None else sample.rows(there.instances.unit)
-    result = difference_estimate(there.instances, verdicts, labels=labels.signature, judge=judge, drawn=drawn)
-    return {
-        "campaign": campaign.slug,
-        "system": chosen.system.name,
-        "run": chosen.run,
-        "judge": judge,
-        **result.as_json(),
-        "sample": None if sample is None else sample.as_json(),
-        "warnings": _of_sample(campaign, sample, there.instances),
-        "labels": labels.as_json(),
-    }
-
-
-def _of_sample(campaign: Campaign, sample: DrawnSample | None, instances: Instances) -> list[Sentence]:
-    """What is to be known of the sample: units that came later, answers outside of it."""
-    if sample is None:
-        return []
-    beside = ~sample.rows(instances.unit) & (instances.verdict != UNDECIDED)
-    answered = len(set(instances.unit[beside].tolist()))
-    return [*sample.warnings(campaign), *([beside_the_sample(answered)] if answered else [])]
-
-
 def methods_report(campaign: Campaign, options: Options) -> Document:
     """A paragraph for a paper; without figures made of answers while some are open."""
     labels = labels_of(campaign, options.labels)
@@ -468,17 +292,6 @@ def _without_tables(instances: Instances) -> Instances:
     return instances.only(np.ones(instances.unit.size, dtype=np.bool_))
 
 
-def _only(campaign: Campaign, protocol: str, what: str) -> None:
-    if campaign.protocol != protocol:
-        raise Refused(
-            say(
-                "There is no report of {what} for a campaign of {protocol}s.",
-                what=what,
-                protocol=campaign.protocol,
-            )
-        )
-
-
 REPORTS: Mapping[str, Callable[[Campaign, Options], Document]] = {
     "error-rates": error_rates_report,
     "agreement": agreement_report,
@@ -490,6 +303,7 @@ REPORTS: Mapping[str, Callable[[Campaign, Options], Document]] = {
     "compound-check": compound_check_report,
     "estimate": estimate_report,
     "methods": methods_report,
+    "what-if": what_if_report,
 }
 
 

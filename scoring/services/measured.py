@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from annotation.models import Annotation, Campaign, Round, User
 from scoring.models import Prediction, Submission
-from scoring.services.comparing import Run
 from scoring.services.gather import Labels, all_instances_of, labels_of
 from scoring.services.peeks import record_peek, still_open
+from scoring.services.runs import Run
 from scoring.stats.classification import measure
 from scoring.stats.error_rates import UNDECIDED, WRONG, Instances, error_rates
 from scoring.stats.planning import design_effect, pace
@@ -58,7 +58,7 @@ class Measured:
 
 def measured(campaign: Campaign, *, interim: bool = False) -> Measured:
     """The campaign's own figures. While answers are open, those made of answers only where `interim` says so."""
-    seconds = _seconds(campaign)
+    seconds = pace_of(campaign)
     compound = campaign.protocol == Campaign.Protocol.COMPOUND
     nothing = Measured(rates=dict.fromkeys(_names(campaign)), seconds=seconds)
     withheld = still_open(campaign, PLAN) if _rests_on_answers(campaign) and not interim else 0
@@ -88,8 +88,8 @@ def _rests_on_answers(campaign: Campaign) -> bool:
     return campaign.protocol == Campaign.Protocol.COMPOUND or campaign.label_version > 0
 
 
-def _seconds(campaign: Campaign) -> float | None:
-    """Per judgement: a screen's active seconds belong to all its rows together."""
+def pace_of(campaign: Campaign) -> float | None:
+    """Seconds a judgement takes: a screen's active seconds belong to all its rows together."""
     screens = (
         Annotation.objects.filter(
             assignment__round__campaign=campaign,

@@ -13,12 +13,24 @@ from typing import Any
 from django.db.models import Count, F, Q
 from django.utils.translation import override
 
-from annotation.models import Annotation, Assignment, Campaign, Design, FinalLabel, Item, Output, Part, Round
+from annotation.models import (
+    JUDGED_UNDER,
+    Annotation,
+    Assignment,
+    Campaign,
+    Design,
+    FinalLabel,
+    Item,
+    Output,
+    Part,
+    Round,
+)
 from annotation.protocol.base import get_protocol
 from annotation.protocol.sentences import Sentence, say
 from annotation.services.peeks import Peek, open_answers, peeks_of
 from annotation.services.sentences import translated
 from scoring.models import Evaluation
+from scoring.services.dry_run_methods import dry_run_sentences
 from scoring.services.gather import Labels
 from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.error_rates import ErrorRates
@@ -74,7 +86,10 @@ KINDS = {
     "human": say("human performance"),
     "compound-check": say("automatic check against the experts"),
     "estimate": say("estimate of error rates"),
+    "what-if": say("labels under another rule or model"),
     "plan": say("planning from rates so far"),
+    "evidence": say("how experts worked"),
+    "gold": say("answers to items whose label is known"),
 }
 
 
@@ -96,6 +111,7 @@ def methods(
     compound = campaign.protocol == Campaign.Protocol.COMPOUND
     sentences = [
         *_material(campaign, compound),
+        *dry_run_sentences(campaign, COEFFICIENTS),
         *_judging(campaign),
         *_design(campaign),
         *_conditions(campaign, compound),
@@ -208,24 +224,24 @@ def _conditions(campaign: Campaign, compound: bool) -> Sentences:
     entrances = _counts(answers, "source")
     if not entrances:
         return []
-    told = [
-        say(
-            "Judgements by version of the guidelines: {counts}.",
-            counts=_told(_counts(answers, "guideline__version")),
-        )
-    ]
     if set(entrances) == {Annotation.Source.IMPORT}:
         return [
-            *told,
             say(
                 "Under which conditions they were given elsewhere is not recorded, nor whether anybody looked at "
                 "interim figures there."
             ),
         ]
-    where = [say("{where}: {n}", where=ENTRANCES[name], n=n) for name, n in entrances.items()]
+    versions = _counts(answers.annotate(judged_under=JUDGED_UNDER), "judged_under")
+    under = [
+        say("not recorded: {n}", n=f"{n:,}")
+        if version == "None"
+        else say("version {version}: {n}", version=version, n=f"{n:,}")
+        for version, n in versions.items()
+    ]
+    where = [say("{where}: {n}", where=ENTRANCES[name], n=f"{n:,}") for name, n in entrances.items()]
     display = _counts(answers.exclude(source=Annotation.Source.IMPORT), "conditions__display")
     return [
-        *told,
+        say("Judgements by version of the guidelines: {counts}.", counts=listed(under)),
         say("Where they were given: {counts}.", counts=listed(where)),
         say("Display mode: {counts}.", counts=_told(display, missing=say("not recorded"))),
         *(_compound_settings(campaign, answers) if compound else _triple_settings(campaign)),
@@ -263,7 +279,7 @@ def _counts(rows: Any, name: str) -> dict[str, int]:
 def _told(counts: Mapping[str, int], *, missing: Sentence | None = None) -> Sentence:
     return listed(
         [
-            say("{name}: {n}", name=missing if missing is not None and name == "None" else name, n=n)
+            say("{name}: {n}", name=missing if missing is not None and name == "None" else name, n=f"{n:,}")
             for name, n in counts.items()
         ]
     )

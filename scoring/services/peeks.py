@@ -21,7 +21,7 @@ __all__ = [
 AGREEMENT = "agreement"
 # Agreement, error rates, and what is made of them.
 FROM_ANSWERS = frozenset(
-    {AGREEMENT, "error-rates", "comparison", "human", "compound-check", "estimate", "plan"}
+    {AGREEMENT, "error-rates", "comparison", "human", "compound-check", "estimate", "plan", "what-if", "gold"}
 )
 
 

@@ -10,11 +10,12 @@ from annotation.models import Campaign
 from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
 from scoring.models import Prediction, Submission
-from scoring.services.comparing import title_of
 from scoring.services.gather import labels_of, triples_of
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
+from scoring.services.runs import title_of
 from scoring.services.targets import target_of
-from scoring.stats.artifacts import word_scatter
+from scoring.stats.artifacts import DESCRIBED, word_scatter
 from scoring.stats.classification import UNLABELLED
 from scoring.stats.curves import precision_recall, reliability
 
@@ -36,7 +37,7 @@ def picture_of(campaign: Campaign, kind: str, options: Options) -> Document:
     if kind != "artifacts" or campaign.protocol != Campaign.Protocol.TRIPLE:
         raise Refused(say("There is no picture of this report."))
     triples, _items = triples_of(campaign, labels_of(campaign, options.labels))
-    scatter = word_scatter(triples, rule=options.rule).as_json()
+    scatter = word_scatter(triples, rule=options.rule or DESCRIBED).as_json()
     if not scatter["points"]:
         raise Refused(say("There is nothing to draw yet."))
     return scatter

@@ -47,7 +47,8 @@ def _pairs(
         return read_aligned(hypotheses.data, references.data, names=(hypotheses.name, references.name))
     raise Refused(
         say(
-            "BLEU of other texts needs a table with the columns translation and reference (--texts), or two texts "
-            "line by line: the translations (--hypotheses) and the references (--references)."
-        )
+            "BLEU of other texts needs a table with the columns translation and reference, or two texts line by line: "
+            "the translations and the references."
+        ),
+        options=("texts", "hypotheses", "references"),
     )

@@ -18,6 +18,7 @@ from scoring.stats.planning import (
     HALF,
     Effort,
     Plan,
+    PlanError,
     auc_spread,
     for_precision,
     rate_spread,
@@ -110,8 +111,8 @@ def plan(campaign: Campaign, wish: Wish, found: Measured | None = None) -> Docum
     known = found or measured(campaign)
     try:
         made = _MAKERS[wish.goal](campaign, wish, of, known)
-    except ValueError as error:
-        raise Refused(error.args[0]) from None
+    except PlanError as error:
+        raise Refused(error.message, options=error.names) from None
     return {
         "campaign": campaign.slug,
         "goal": wish.goal,
@@ -227,7 +228,9 @@ def _design_effect(known: Measured, basis: _Basis) -> float:
 
 def _effort(campaign: Campaign, wish: Wish, known: Measured, basis: _Basis) -> Effort:
     if wish.seconds is not None and not 0 <= wish.seconds <= A_DAY:
-        raise Refused(say("A judgement takes between 0 and 86,400 seconds, which is a day."))
+        raise Refused(
+            say("A judgement takes between 0 and 86,400 seconds, which is a day."), options=("seconds",)
+        )
     seconds = known.seconds if wish.seconds is None else wish.seconds
     if seconds is not None:
         basis.take("seconds", wish.seconds, known.seconds, 0.0)

@@ -20,7 +20,8 @@ from annotation.services.errors import Refused
 from annotation.services.exports import annotations, names_of
 from annotation.services.snapshot import snapshot
 from scoring.services.gather import Labels, labels_of
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 
 KEEP, NONE = "keep", "none"
 OTHER = "other"  # items without a split in a release that has splits
@@ -66,8 +67,9 @@ COMPOUND_COLUMNS = (
     "systems", "split", "label", "reason",
 )  # fmt: skip
 VOTE_COLUMNS = (
-    "position", "triple_id", "item_id", "round", "part", "slot", "annotator", "label", "cannot_judge", "problem",
-    "detail", "reasons", "atoms", "unsure", "revision", "guideline", "seconds", "reference_seen", "source_of_answer",
+    "position", "triple_id", "item_id", "round", "round_number", "part", "slot", "annotator", "label", "cannot_judge",
+    "problem", "detail", "reasons", "atoms", "unsure", "revision", "guideline", "seconds", "reference_seen",
+    "source_of_answer",
 )  # fmt: skip
 
 
@@ -264,7 +266,11 @@ def _votes(campaign: Campaign) -> list[Row]:
     found = annotations(campaign, names=names_of(campaign, real=False))
     columns = [name for name in VOTE_COLUMNS if name in found.columns]
     rows = [{name: row[name] for name in columns} for row in found.rows()]
-    return sorted(rows, key=lambda row: (row["position"], row["round"], row["slot"], row["annotator"]))
+    return sorted(rows, key=_vote_order)
+
+
+def _vote_order(vote: Row) -> tuple[Any, ...]:
+    return tuple(vote[name] for name in ("position", "round", "round_number", "slot", "annotator"))
 
 
 def _guidelines(campaign: Campaign) -> list[tuple[str, str]]:
@@ -319,7 +325,12 @@ def _conditions(campaign: Campaign, votes: Sequence[Row]) -> Document:
     compound = campaign.protocol == Campaign.Protocol.COMPOUND
     settings: Document = {"zero_detail": campaign.zero_detail, "order": campaign.order}
     if compound:
-        settings = {"reference": campaign.reference, "reasons": campaign.reasons}
+        highlighted = "translation" if campaign.highlighted_forms else "source"
+        settings = {
+            "reference": campaign.reference,
+            "reasons": campaign.reasons,
+            "highlighted": highlighted,
+        }
     rounds = campaign.rounds.select_related("guideline").order_by("pk")
     return {
         "protocol": campaign.protocol,
@@ -336,10 +347,20 @@ def _conditions(campaign: Campaign, votes: Sequence[Row]) -> Document:
         ],
         "judgements": len(votes),
         "experts": len({vote["annotator"] for vote in votes}),
+        "by_round": _counts(votes, "round"),
+        "labels_by_rule": _labels_by_rule(campaign),
         "by_guideline": _counts(votes, "guideline"),
         "by_entrance": _counts(votes, "source_of_answer"),
         "reference_seen": _counts(votes, "reference_seen"),
     }
+
+
+def _labels_by_rule(campaign: Campaign) -> dict[str, int]:
+    """How many labels each rule decided: the campaign's own, and an arbiter in its place."""
+    labels = FinalLabel.objects.filter(item__campaign=campaign, item__retired_at__isnull=True).exclude(
+        label=""
+    )
+    return dict(labels.order_by("rule").values_list("rule").annotate(n=Count("pk")))
 
 
 def _counts(votes: Sequence[Row], column: str) -> dict[str, int]:

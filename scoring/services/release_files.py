@@ -20,7 +20,7 @@ from scoring.services.release_texts import data_card, datasheet, methods
 FORMATS = {"parquet": "data", "csv": "csv", "jsonl": "jsonl"}
 NUMERIC: Mapping[str, type[int] | type[float]] = {
     "position": int, "context_no": int, "label": int, "slot": int, "part": int, "revision": int, "guideline": int,
-    "seconds": float,
+    "round_number": int, "seconds": float,
 }  # fmt: skip
 # A vote is a code of the scale (0.5 too), where a label is a class.
 NUMERIC_VOTES = {name: kind for name, kind in NUMERIC.items() if name != "label"}
@@ -59,6 +59,8 @@ def write_folder(content: Content, folder: Path) -> Document:
         "labels": content.labels.as_json(),
         "split": content.split,
         "leakage": content.leakage,
+        # Of its own relations, answers, reasons and groups of classes; what is not named is the protocol's.
+        **({"wording": content.campaign.wording} if content.campaign.wording else {}),
         "files": [file.as_json() for file in written],
     }
     written.append(_write(folder, "manifest.json", _json(manifest)))

@@ -135,9 +135,19 @@ def _collection(content: Content) -> list[str]:
     return [
         f"{conditions['judgements']} judgements (experts: {conditions['experts']}; per item: "
         f"{content.campaign.annotators_per_item}) on the scale {', '.join(conditions['scale'])}. "
-        f"Judgements by version of the guidelines: {_listed(conditions['by_guideline'])}.",
+        f"Judgements by round: {_listed(conditions['by_round'])}. Those of the main round are the independent "
+        "answers; a label rests on an expert's last answer of a resolution or a re-judgement, where there is one. "
+        "Labels by rule: "
+        f"{_listed(conditions['labels_by_rule'])}.",
+        f"Judgements by version of the guidelines: {_versions(conditions['by_guideline'])}.",
         f"{_settings_sentence(content)} Where answers came from: {_listed(conditions['by_entrance'])}.",
     ]
+
+
+def _versions(counts: Mapping[str, int]) -> str:
+    """Of imported judgements the version is not known."""
+    names = {version: "not recorded" if version == "None" else f"version {version}" for version in counts}
+    return ", ".join(f"{names[version]}: {n:,}" for version, n in counts.items())
 
 
 def _settings_sentence(content: Content) -> str:

@@ -148,6 +148,7 @@ def gold_of(target: Target, places: Sequence[Place]) -> Gold:
         label=np.array([int(labels.get(place.pk, UNLABELLED)) for place in places], dtype=np.int8),
         item_class=[place.item_class for place in places],
         relation=[place.texts["relation"] for place in places],
+        class_groups=target.class_groups,
     )
 
 

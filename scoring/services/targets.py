@@ -15,14 +15,18 @@ from django.utils.translation import ngettext
 
 from annotation.formats.errors import RowIssue
 from annotation.formats.keys import ItemKey, compound_key, id_key, triple_key
-from annotation.formats.rows import FileRows
+from annotation.formats.rows import FileRows, in_line_order
 from annotation.formats.submissions import SubmittedRow
 from annotation.models import Campaign, Context, Item
 from annotation.protocol.text import fold_key
+from annotation.protocol.triple import CLASS_GROUPS
+from annotation.protocol.wording import read_wording
 from annotation.services.errors import Refused
 from annotation.services.sentences import translated
+from annotation.services.wording import wording_of
 from scoring.models import Release
 from scoring.services.gather import Labels, labels_of
+from scoring.stats.groups import ClassGroups
 
 CHUNK = 5000
 
@@ -84,6 +88,7 @@ class Target:
     labels: Labels
     withdrawn: frozenset[int] = frozenset()
     release: Release | None = None
+    class_groups: ClassGroups = field(default_factory=lambda: CLASS_GROUPS)
 
     @property
     def splits(self) -> list[str]:
@@ -101,12 +106,14 @@ def target_of(campaign: Campaign, *, release: Release | None = None, labels: str
     found = (
         labels_of(campaign, labels or None) if campaign.protocol == Campaign.Protocol.TRIPLE else _NO_LABELS
     )
-    withdrawn = Item.objects.published().filter(campaign=campaign, retired_why=Item.Retired.WITHDRAWN)
+    out = (Item.Retired.WITHDRAWN, Item.Retired.SET_ASIDE)
+    withdrawn = Item.objects.published().filter(campaign=campaign, retired_why__in=out)
     if campaign.protocol == Campaign.Protocol.TRIPLE:
         return Target(
             places=_triples(campaign),
             labels=found,
             withdrawn=frozenset(withdrawn.values_list("position", flat=True)),
+            class_groups=wording_of(campaign).class_groups,
         )
     return Target(places=_contexts(campaign), labels=found)
 
@@ -180,6 +187,9 @@ def _released(release: Release) -> Target:
             frozen["label_version"],
         ),
         release=release,
+        class_groups=read_wording(
+            release.campaign.protocol, release.manifest.get("wording", {})
+        ).class_groups,
     )
 
 
@@ -215,27 +225,30 @@ def match(
     the file repeats are checked. Otherwise by id, else by the texts: a key that stands r times takes its r rows
     in order, or one row for all.
     """
-    if file.errors:
-        raise SubmissionError(file.errors)
     matching = _Matching()
+    if file.errors:
+        if not by_position:
+            _note_unknown(_by_key(target.places), file.rows, matching)
+        raise SubmissionError(in_line_order([*file.errors, *matching.issues]))
     if by_position:
         _match_by_position(target, file, matching)
     else:
         _match_by_key(target, file, {place.pk for place in needed}, matching)
     missing = [place for place in needed if place.pk not in matching.rows]
     if not matching.issues or not by_position:
-        matching.issues += [
-            RowIssue(
-                None,
-                None,
-                _("There is no row for “%(name)s” (position %(position)d).")
-                % {"name": place.name, "position": place.number},
-            )
-            for place in missing
-        ]
+        by_id = any(row.key is not None and not row.key.derived for row in file.rows)
+        matching.issues += [RowIssue(None, None, _missing(place, by_id=by_id)) for place in missing]
     if matching.issues:
         raise SubmissionError(matching.issues)
     return Matched(matching.rows, matching.warnings)
+
+
+def _missing(place: Place, *, by_id: bool) -> str:
+    """That a place has no row, by the name that the file goes by."""
+    values = {"name": place.name, "position": place.number, "id": place.shown}
+    if by_id and place.key:
+        return _("There is no row for “%(id)s” (“%(name)s”, position %(position)d).") % values
+    return _("There is no row for “%(name)s” (position %(position)d).") % values
 
 
 def _match_by_position(target: Target, file: FileRows[SubmittedRow], matching: _Matching) -> None:
@@ -282,19 +295,23 @@ def _match_by_key(
     target: Target, file: FileRows[SubmittedRow], needed: set[int], matching: _Matching
 ) -> None:
     places = _by_key(target.places)
+    _note_unknown(places, file.rows, matching)
     rows: dict[str, list[SubmittedRow]] = defaultdict(list)
     for row in file.rows:
         if row.key is None:  # the file has an id column that this row leaves out: the reader said so
             continue
         rows[row.key.folded].append(row)
     for key, same in rows.items():
-        found = places.get(key, [])
-        if not found:
-            for row in same:
-                name = row.key.given[:120] if row.key else ""
-                matching.issue(row, _("There is no item “%(name)s” here.") % {"name": name})
-            continue
-        _take(found, same, needed, matching)
+        if key in places:
+            _take(places[key], same, needed, matching)
+
+
+def _note_unknown(
+    places: Mapping[str, list[Place]], rows: Sequence[SubmittedRow], matching: _Matching
+) -> None:
+    for row in rows:
+        if row.key is not None and row.key.folded not in places:
+            matching.issue(row, _("There is no item “%(name)s” here.") % {"name": row.key.given[:120]})
 
 
 def _by_key(places: Sequence[Place]) -> dict[str, list[Place]]:

@@ -34,6 +34,7 @@ LEVEL = 0.01
 MINIMUM = 20
 
 DESCRIBED, AS_PUBLISHED = "described", "as-published"
+RULES = (DESCRIBED, AS_PUBLISHED)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import say
-from scoring.stats.groups import Mask, relations, table_groups
+from annotation.protocol.triple import CLASS_GROUPS
+from scoring.stats.groups import ClassGroups, Mask, relations, table_groups
 from scoring.stats.measure_intervals import (
     MEASURES,
     Bounds,
@@ -118,7 +119,7 @@ class Classification:
 @dataclass(frozen=True, kw_only=True)
 class Gold:
     """The labels to score against, row by row: 1 plausible, 0 implausible, -1 none; classes, relations ""
-    if unknown.
+    if unknown. `class_groups` says which classes stand in which group.
 
     Raises ValueError when lengths differ or a label is something else.
     """
@@ -126,6 +127,7 @@ class Gold:
     label: NDArray[np.int8]
     item_class: Sequence[str]
     relation: Sequence[str]
+    class_groups: ClassGroups = field(default_factory=lambda: CLASS_GROUPS)
 
     def __post_init__(self) -> None:
         if not self.label.size == len(self.item_class) == len(self.relation):
@@ -290,7 +292,7 @@ def tune_threshold(label: NDArray[np.int8], score: NDArray[np.float64]) -> float
 
 
 def _groups(gold: Gold) -> list[tuple[str, Mask]]:
-    tables = (table_groups(gold.item_class), relations(gold.relation))
+    tables = (table_groups(gold.item_class, gold.class_groups), relations(gold.relation))
     return [(group, mask) for rows in tables for group, mask in rows.items()]
 
 

@@ -6,14 +6,15 @@ occur in a training set; it exists only where the user supplies one.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.protocol.sentences import say
-from scoring.stats.groups import Mask, class_groups, classes, masks, relations
+from annotation.protocol.triple import CLASS_GROUPS
+from scoring.stats.groups import ClassGroups, Mask, class_groups, classes, masks, relations
 from scoring.stats.proportions import Interval, percent, percent_interval, reasons, share_of_units
 
 PLAUSIBLE, IMPLAUSIBLE, UNLABELLED = 1, 0, -1
@@ -27,7 +28,7 @@ _SPLIT_NAMES = {"tst": "test"}
 @dataclass(frozen=True, kw_only=True)
 class LabelledTriples:
     """Triples row by row: texts, "" where unknown, and `label` 1 plausible, 0 implausible, -1 without a
-    label.
+    label. `class_groups` says which classes stand in which group.
 
     Raises ValueError when lengths differ or a label is something else.
     """
@@ -38,6 +39,7 @@ class LabelledTriples:
     item_class: Sequence[str]
     split: Sequence[str]
     label: NDArray[np.int8]
+    class_groups: ClassGroups = field(default_factory=lambda: CLASS_GROUPS)
 
     def __post_init__(self) -> None:
         columns = (self.head, self.relation, self.tail, self.item_class, self.split)
@@ -133,8 +135,8 @@ def _subsets(triples: LabelledTriples) -> Iterator[tuple[By, str, Mask]]:
     splits = [_SPLIT_NAMES.get(split, split) for split in triples.split]
     tables: tuple[tuple[By, dict[str, Mask]], ...] = (
         ("split", masks(splits, ["train", "dev", "test"])),
-        ("group", class_groups(triples.item_class)),
-        ("class", classes(triples.item_class)),
+        ("group", class_groups(triples.item_class, triples.class_groups)),
+        ("class", classes(triples.item_class, triples.class_groups)),
         ("relation", relations(triples.relation)),
     )
     for by, rows in tables:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.formats.errors import FormatError
+from annotation.formats.lexicon import Entry, read_entries
 from annotation.protocol.compound import Analysis, Atom
 from annotation.protocol.sentences import say
 from scoring.stats.bleu import clean, remove_spaces
@@ -38,9 +39,6 @@ from scoring.stats.proportions import (
     share_over_clusters,
 )
 
-# Modifiers go by numbers in the released lexicon; a lexicon may as well list their words.
-_MODIFIER_KEYS = {"he liked": "mod0", "at the store": "mod1", "on the floor": "mod2"}
-
 
 @dataclass(frozen=True)
 class Lexicon:
@@ -52,8 +50,7 @@ class Lexicon:
 
     def of(self, atom: Atom) -> tuple[re.Pattern[str], ...] | None:
         """The patterns of an atom, None where the lexicon does not know it."""
-        key = atom.text.casefold()
-        return self.patterns.get(key, self.patterns.get(_MODIFIER_KEYS.get(key, "")))
+        return self.patterns.get(atom.text.casefold())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,21 +121,13 @@ def read_lexicon(content: bytes, *, compatible: bool = False) -> Lexicon:
     >>> [pattern.pattern for pattern in lexicon.patterns["dog"]], lexicon.patterns["the"]
     (['狗', '犬'], ())
     """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        number = content.count(b"\n", 0, error.start) + 1
-        raise FormatError(say("The lexicon is not UTF-8 text. Save it as UTF-8."), line=number) from error
     patterns: dict[str, tuple[re.Pattern[str], ...]] = {}
     warnings: list[str] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        atom, forms = _entry(line, number, compatible=compatible)
-        if atom in patterns:
-            warnings.append(_twice(number, atom, compatible=compatible))
-        earlier = () if compatible else patterns.get(atom, ())
-        patterns[atom] = tuple(dict.fromkeys([*earlier, *forms]))
+    for entry in read_entries(content):
+        if entry.atom in patterns:
+            warnings.append(_twice(entry.line, entry.atom, compatible=compatible))
+        earlier = () if compatible else patterns.get(entry.atom, ())
+        patterns[entry.atom] = tuple(dict.fromkeys([*earlier, *_patterns(entry, compatible=compatible)]))
     return Lexicon(patterns, compatible, tuple(warnings))
 
 
@@ -298,32 +287,21 @@ def _beside_experts(
     )
 
 
-def _entry(line: str, number: int, *, compatible: bool) -> tuple[str, tuple[re.Pattern[str], ...]]:
-    cells = [cell.strip() for cell in line.strip("\r\n").split("\t")]
-    forms = cells[-1].split("/")
-    if len(cells) != 2 or not all(cells) or (not any(forms) and cells[1] != "/"):
-        raise FormatError(
-            say(
-                'Each line needs an atom, one tab and its forms apart by "/" (or "/" alone where none is required).'
-            ),
-            line=number,
-        )
-    atom = cells[0].casefold()
-    if cells[1] == "/":
-        return atom, ()
+def _patterns(entry: Entry, *, compatible: bool) -> tuple[re.Pattern[str], ...]:
+    """What to look for: the forms as they are, or in compatible mode as regular expressions, an empty one too."""
     if not compatible:
-        plain = [remove_spaces(form) for form in forms]
-        return atom, tuple(re.compile(re.escape(form)) for form in plain if form)
+        plain = [remove_spaces(form) for form in entry.forms]
+        return tuple(re.compile(re.escape(form)) for form in plain if form)
     try:
-        return atom, tuple(re.compile(form) for form in forms)
+        return tuple(re.compile(form) for form in entry.forms)
     except re.error as error:
         raise FormatError(
             say(
                 "A form of {atom} is not a regular expression ({error}), as compatible mode requires.",
-                atom=atom,
+                atom=entry.atom,
                 error=str(error),
             ),
-            line=number,
+            line=entry.line,
         ) from error
 
 

@@ -22,13 +22,11 @@ from typing import Any
 
 from annotation.protocol.triple import CLASS_GROUPS
 from scoring.stats.composition import CompositionRow, LabelledTriples, composition
+from scoring.stats.groups import ClassGroups
 
 BOTH, HEAD_ALONE, NO_HEAD = "test_set", "cs_head", "all_head"
 DERIVED = (BOTH, HEAD_ALONE, NO_HEAD)
 NO_CLASS = ""
-
-_GROUP_OF = {name: group for group, members in CLASS_GROUPS.items() for name in members}
-_KEPT = CLASS_GROUPS["Adv"]
 
 
 def classes_from_nodes(head: Sequence[str], tail: Sequence[str], nodes: Collection[str]) -> tuple[str, ...]:
@@ -123,21 +121,37 @@ def derived_classes(triples: LabelledTriples, nodes: Collection[str], *, labels:
     """
     by_nodes = classes_from_nodes(triples.head, triples.tail, nodes)
     shown = [
-        stored if stored in _KEPT else derived
+        stored if stored in triples.class_groups["Adv"] else derived
         for stored, derived in zip(triples.item_class, by_nodes, strict=True)
     ]
-    table = composition(replace(triples, item_class=shown), labels=labels, training_nodes=nodes)
+    groups = _with_derived(triples.class_groups)
+    group_of = {name: group for group, members in groups.items() for name in members}
+    table = composition(
+        replace(triples, item_class=shown, class_groups=groups), labels=labels, training_nodes=nodes
+    )
     crossings = _crossings(triples, by_nodes)
-    compared = [one for one in crossings if one.stored in DERIVED]
+    of_nodes = {*triples.class_groups["ID"], *triples.class_groups["OOD"]}
+    compared = [one for one in crossings if one.stored in of_nodes]
     return DerivedClasses(
         rows=tuple(row for row in table.rows if row.by in ("group", "class")),
         crossings=crossings,
         compared=sum(one.n for one in compared),
         other_class=sum(one.n for one in compared if one.stored != one.derived),
-        other_group=sum(one.n for one in compared if _GROUP_OF[one.stored] != _GROUP_OF[one.derived]),
+        other_group=sum(one.n for one in compared if group_of[one.stored] != group_of[one.derived]),
         nodes=len(frozenset(nodes)),
         signature=f"classes-from-nodes|ver:1|nodes:{len(frozenset(nodes))}|{table.signature}",
     )
+
+
+def _with_derived(groups: ClassGroups) -> ClassGroups:
+    """The groups with the three classes that nodes give, which keep their meaning where a campaign has others."""
+    others = {
+        group: tuple(name for name in members if name not in DERIVED) for group, members in groups.items()
+    }
+    return {
+        group: (*(name for name in CLASS_GROUPS[group] if name in DERIVED), *others[group])
+        for group in groups
+    }
 
 
 def _crossings(triples: LabelledTriples, derived: Sequence[str]) -> tuple[Crossing, ...]:
@@ -147,7 +161,7 @@ def _crossings(triples: LabelledTriples, derived: Sequence[str]) -> tuple[Crossi
         if label >= 0:
             counts[stored, found] += 1
             plausible[stored, found] += label
-    known = [name for members in CLASS_GROUPS.values() for name in members]
+    known = [name for members in triples.class_groups.values() for name in members]
     others = sorted({stored for stored, _found in counts} - {*known, NO_CLASS})
     return tuple(
         Crossing(stored=stored, derived=found, n=counts[stored, found], plausible=plausible[stored, found])

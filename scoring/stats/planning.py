@@ -30,6 +30,15 @@ HALF = 0.5  # how far two systems' results on a unit go together, where nothing 
 _MOST = 10_000_000
 
 
+class PlanError(ValueError):
+    """Nothing can be planned with what was given; `message` says why, `names` which figures decide it."""
+
+    def __init__(self, message: str, *names: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.names = names
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What a goal takes.
@@ -183,7 +192,7 @@ def triples_for_auc(width: float, *, auc: float, share: float, effort: Effort) -
     """
     _check(width, share, 1.0)
     if not 0.5 <= auc < 1:
-        raise ValueError(say("an AUC to plan for lies between 0.5 and 1"))
+        raise PlanError(say("an AUC to plan for lies between 0.5 and 1"), "auc")
     z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
     units = _smallest(lambda n: z * auc_error(auc, share * n, (1 - share) * n) <= width / 100)
     assumed: dict[str, float | str] = {"auc": auc, "share": share, "level": LEVEL}
@@ -225,9 +234,15 @@ def auc_spread(auc: float, other: float, *, share: float, correlation: float = H
     0.614
     """
     if not (0 < auc < 1 and 0 < other < 1):
-        raise ValueError(say("both AUCs to plan for lie between 0 and 1: ask for a smaller difference"))
+        raise PlanError(
+            say("both AUCs to plan for lie between 0 and 1: ask for a smaller difference"),
+            "difference",
+            "auc",
+        )
     if not 0 < share < 1:
-        raise ValueError(say("an AUC needs plausible and implausible triples: a share between 0 and 1"))
+        raise PlanError(
+            say("an AUC needs plausible and implausible triples: a share between 0 and 1"), "rate"
+        )
     _check_correlation(correlation)
     of_both = _covariance(auc, auc, 1.0) + _covariance(other, other, 1.0)
     return sqrt((of_both - 2 * _covariance(auc, other, correlation)) / (share * (1 - share)))
@@ -324,7 +339,13 @@ def to_detect(
     'seeds alone hide a difference of 3 points with 3 runs of each system: at least 11 runs are needed'
     """
     if difference <= 0 or spread <= 0 or min(seed_sd, run_spread) < 0 or runs < 1 or comparisons < 1:
-        raise ValueError(say("a difference and a spread are above 0, runs and comparisons at least 1"))
+        raise PlanError(
+            say("a difference and a spread are above 0, runs and comparisons at least 1"),
+            "difference",
+            "spread",
+            "runs",
+            "comparisons",
+        )
     normal = NormalDist()
     z = normal.inv_cdf(1 - alpha / 2 / comparisons) + normal.inv_cdf(power)
     wanted = (difference / 100 / z) ** 2
@@ -374,7 +395,7 @@ def _smallest(enough: Callable[[int], bool]) -> int:
     while not enough(high):
         high *= 2
         if high > _MOST:
-            raise ValueError(say("more than ten million units would be needed: ask for less"))
+            raise PlanError(say("more than ten million units would be needed: ask for less"))
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -389,13 +410,13 @@ def _of_finite(units: int, population: int) -> int:
 
 def _check_correlation(correlation: float) -> None:
     if not 0 <= correlation < 1:
-        raise ValueError(say("a correlation to plan for lies between 0 and 1"))
+        raise PlanError(say("a correlation to plan for lies between 0 and 1"), "correlation")
 
 
 def _check(width: float, rate: float, deff: float) -> None:
     if not 0 < width < 50:
-        raise ValueError(say("half an interval is between 0 and 50 points long"))
+        raise PlanError(say("half an interval is between 0 and 50 points long"), "width")
     if not 0 <= rate <= 1:
-        raise ValueError(say("a rate to plan for lies between 0 and 1"))
+        raise PlanError(say("a rate to plan for lies between 0 and 1"), "rate")
     if deff <= 0:
         raise ValueError("a design effect is above 0")

@@ -16,10 +16,20 @@ from annotation.models import Campaign
 from annotation.protocol.base import get_protocol
 from annotation.protocol.sentences import Sentence
 from annotation.services.sentences import translated
+from annotation.templatetags.manage import label_word, reason_word
 from annotation.templatetags.seat import in_language
 from scoring import reports
 from scoring.views.papers import Texts, papers_on
-from scoring.views.words import GROUPS, MEASURE_TITLES, MEASURES, NOISE_MODELS, SPLITS, VALUES
+from scoring.views.words import (
+    GROUPS,
+    MEASURE_TITLES,
+    MEASURES,
+    MODEL_TITLES,
+    NOISE_MODELS,
+    SPLITS,
+    STATE_WORDS,
+    VALUES,
+)
 
 register = template.Library()
 
@@ -133,6 +143,26 @@ def answer_title(code: str, campaign: Campaign) -> str:
     return in_language(get_protocol(campaign.protocol).answer(code).words)
 
 
+@register.filter
+def state_word(state: str, campaign: Campaign) -> str:
+    """A final label in words, or why there is none."""
+    if state in ("1", "0"):
+        return label_word(state, campaign)
+    return str(STATE_WORDS[state]) if state in STATE_WORDS else reason_word(state)
+
+
+@register.filter
+def model_word(name: str) -> str:
+    """A label model in words."""
+    return str(MODEL_TITLES.get(name, name))
+
+
+@register.filter
+def points(value: float | None) -> str:
+    """A difference of percentages, with its sign."""
+    return "–" if value is None else f"{value:+.2f}"
+
+
 @register.simple_tag
 def figure(found: Mapping[str, Any]) -> SafeString:
     """A coefficient's value, or a dash that says why to whoever points at it or has it read out."""
@@ -177,7 +207,8 @@ def behind(context: Context, number: int, of: str, **row: str) -> SafeString | s
     if not number:
         return str(number)
     options = context["choice"].options
-    chosen = {"system": options.system, "run": options.run, "labels": options.labels, "of": of, **row}
+    asked = {name: getattr(options, name) for name in ("system", "run", "labels", "rule", "model")}
+    chosen = {**asked, "of": of, **row}
     query = urlencode({name: value for name, value in chosen.items() if value is not None})
     page = reverse("report_items", args=[context["campaign"].slug, context["kind"].name])
     return format_html('<a class="behind" href="{}?{}">{}</a>', page, query, f"{number:,}")

@@ -19,8 +19,8 @@ from scoring.forms import CheckForm, EstimateForm, TextsForm, TrainingForm
 from scoring.services.behind.compounds import behind_cells
 from scoring.services.behind.packed import packed
 from scoring.services.files import NamedFile
-from scoring.services.measure import Document, Options
 from scoring.services.measure import report as measure
+from scoring.services.options import Document, Options
 from scoring.services.peeks import record_peek
 from scoring.views.reports import FILES, Choice, choice_of, kind_of, report_response
 

@@ -16,12 +16,11 @@ from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
 from annotation.services.items import PAGE, ItemLine, chosen_lines
 from annotation.services.sentences import translated
-from annotation.templatetags.manage import label_word
 from annotation.views.campaign_page import campaign_page
 from scoring.services.behind import Behind, Number, items_behind
 from scoring.services.behind.packed import unpacked
 from scoring.services.peeks import closed_to_reading, is_interim, open_answers, record_peek
-from scoring.templatetags.figures import answer_title
+from scoring.templatetags.figures import answer_title, state_word
 from scoring.views.reports import choice_of, kind_of
 from scoring.views.words import COUNTED, UNITS
 
@@ -96,7 +95,7 @@ def lines_on(campaign: Campaign, behind: Behind, page: "Page[int]") -> list[Line
 
 
 def _told(campaign: Campaign, said: Sequence[tuple[str, str]]) -> list[str]:
-    return [
-        f"{name}: {answer_title(code, campaign)}" if name else label_word(code, campaign)
-        for name, code in said
-    ]
+    """Who answered what; without names, the label, or the labels before and after."""
+    if not any(name for name, _code in said):
+        return [" → ".join(state_word(code, campaign) for _name, code in said)] if said else []
+    return [f"{name}: {answer_title(code, campaign)}" for name, code in said]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +14,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation.formats.writers import content_disposition
 from annotation.models import Campaign, FinalLabel, Item, Membership
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
+from annotation.protocol.base import get_protocol
+from annotation.protocol.labels import fitting_rules
 from annotation.services.errors import Refused
 from annotation.services.jobs import worker_health
 from annotation.services.sentences import translated
@@ -23,20 +25,25 @@ from scoring.records import as_csv
 from scoring.reports import as_latex, as_markdown
 from scoring.reports.methods import paragraphs
 from scoring.services.comparing import texts_behind
-from scoring.services.measure import Options
 from scoring.services.measure import report as measure
+from scoring.services.options import Options
 from scoring.services.peeks import closed_to_reading, record_peek, still_open
 from scoring.services.runs import runs_of
 from scoring.services.standing import agreement_standing
+from scoring.stats.aggregation import MODELS
+from scoring.stats.artifacts import DESCRIBED
+from scoring.stats.artifacts import RULES as ARTIFACT_RULES
 from scoring.views.comparisons import predictions_side_by_side
-from scoring.views.words import AGREEMENT, COEFFICIENTS, KINDS, SHOWN, SHOWN_BY_GROUP, Kind
+from scoring.views.words import AGREEMENT, COEFFICIENTS, KINDS, SHOWN, SHOWN_BY_GROUP, WHAT_IF, Kind
 
 Document = Mapping[str, Any]
 
 WITH_SYSTEMS = ("error-rates", "bleu", "compound-check", "estimate")
-COMPARED = ("a", "b", "texts", "labels", "release", "split")
+ASKED = {
+    "comparison": ("a", "b", "texts", "labels", "release", "split"),
+    WHAT_IF.name: ("rule", "model"),
+}  # of the others system, run, labels and rule
 PREDICTIONS = "scoring/_predictions_compared.html"
-RULES = ("described", "as-published")
 SOURCES = ("final", "imported")
 FILES = {"md": "text/markdown", "tex": "application/x-tex", "csv": "text/csv", "json": "application/json"}
 
@@ -170,13 +177,16 @@ class Choice:
     systems: Sequence[Link] = ()
     sources: Sequence[Link] = ()
     rules: Sequence[Link] = ()
+    others: Mapping[str, Sequence[Link]] = field(default_factory=dict)  # of the what-if: by rule and model
 
 
 def choice_of(request: PersonRequest, campaign: Campaign, kind: str) -> Choice:
     """From the address; what it does not say is the first of what there is."""
-    names = COMPARED if kind == "comparison" else ("system", "run", "labels", "rule")
+    names = ASKED.get(kind, ("system", "run", "labels", "rule"))
     asked = {name: request.GET[name] for name in names if name in request.GET}
-    if asked.get("labels", SOURCES[0]) not in SOURCES or asked.get("rule", RULES[0]) not in RULES:
+    rules = _label_rules(campaign) if kind == WHAT_IF.name else ARTIFACT_RULES
+    allowed = {"labels": SOURCES, "rule": rules, "model": tuple(MODELS)}
+    if any(asked[name] not in values for name, values in allowed.items() if name in asked):
         raise Http404
     among = request.GET.getlist("among") if kind == "comparison" else []
     runs = runs_of(campaign) if kind in WITH_SYSTEMS else []
@@ -186,7 +196,8 @@ def choice_of(request: PersonRequest, campaign: Campaign, kind: str) -> Choice:
         system=asked.get("system"),
         run=asked.get("run"),
         labels=asked.get("labels"),
-        rule=asked.get("rule", RULES[0]),
+        rule=asked.get("rule"),
+        model=asked.get("model"),
         a=asked.get("a"),
         b=asked.get("b"),
         among=among,
@@ -206,10 +217,27 @@ def choice_of(request: PersonRequest, campaign: Campaign, kind: str) -> Choice:
             for system, run in runs
         ],
         sources=_sources(campaign, kind, asked, among),
-        rules=[Link(_query(asked, among, rule=rule), rule, rule == options.rule) for rule in RULES]
+        rules=[
+            Link(_query(asked, among, rule=rule), rule, rule == asked.get("rule", DESCRIBED))
+            for rule in ARTIFACT_RULES
+        ]
         if kind == "artifacts"
         else [],
+        others=_others(campaign, asked) if kind == WHAT_IF.name else {},
     )
+
+
+def _label_rules(campaign: Campaign) -> list[str]:
+    fitting = fitting_rules(get_protocol(campaign.protocol), campaign.annotators_per_item)
+    return [rule.name for rule in fitting]
+
+
+def _others(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, list[Link]]:
+    """Each rule and each label model that the labels can be compared with."""
+    return {
+        name: [Link(f"?{urlencode({name: one})}", one, asked.get(name) == one) for one in there]
+        for name, there in (("rule", _label_rules(campaign)), ("model", [*MODELS]))
+    }
 
 
 def _chosen(asked: Mapping[str, str]) -> tuple[str | None, str | None]:
@@ -297,7 +325,49 @@ def _methods(document: Document) -> dict[str, Any]:
     }
 
 
-_EXTRAS = {"error-rates": _error_rates, "methods": _methods}
+def _what_if(document: Document) -> dict[str, Any]:
+    """The table from state to state; figures of experts, systems and submissions as rows."""
+    found = {(one["from"], one["to"]): one["n"] for one in document["table"]}
+    states = [sorted({cell[side] for cell in found}, key=lambda s: (s not in "10", s)) for side in (0, 1)]
+    return {
+        "after": states[1],
+        "likely": _likely(document),
+        "cells": [(one, [(other, found.get((one, other), 0)) for other in states[1]]) for one in states[0]],
+        "scores": [
+            {"name": name, "figure": figure, "note": run.get("warning"), "before": run["before"],
+             "after": run["after"], "difference": run["difference"][figure]}
+            for name, run in _scored(document)
+            for figure in ("auc", "f1")
+        ],
+    }  # fmt: skip
+
+
+def _likely(document: Document) -> dict[str, Any] | None:
+    """What a fitted model takes for true: shares of the labels, and how often each expert finds each of them."""
+    model = document["to"]["model"]
+    if model is None or model["prior"] is None:
+        return None
+    found = {
+        name: [row[place] if row else None for place, row in enumerate(one["confusion"])]
+        for name, one in model["experts"].items()
+        if one["confusion"]
+    }
+    return {
+        "prior": [(name, 100 * one) for name, one in zip(model["categories"], model["prior"], strict=True)],
+        "finds": found,
+        "categories": model["categories"],
+    }
+
+
+def _scored(document: Document) -> list[tuple[str, Document]]:
+    """Whose scores are measured against the labels: the experts', and those sent in."""
+    if "human" not in document:
+        return []
+    sent = [(_run_name(run["system"], run["run"]), run) for run in document["submissions"]]
+    return [("", document["human"]), *sent]
+
+
+_EXTRAS = {"error-rates": _error_rates, "methods": _methods, "what-if": _what_if}
 
 AT_ONCE = 50
 

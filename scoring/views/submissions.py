@@ -24,8 +24,8 @@ from scoring.forms import BoardForm, SubmissionForm
 from scoring.models import Board, Release, Submission
 from scoring.permissions import Submitter, submitters_only
 from scoring.services.boards import (
-    BOARD_GROUPS,
     board_document,
+    board_groups,
     document_for,
     leaderboard,
     over_runs,
@@ -115,7 +115,7 @@ def _page(
         "issues": [translated(str(issue)) for issue in issues[:SHOWN_ISSUES]],
         "more_issues": max(len(issues) - SHOWN_ISSUES, 0),
         "lines": lines,
-        "groups": BOARD_GROUPS,
+        "groups": board_groups(campaign),
         "human": human_line(campaign, split=split, release=release, manages=submitter.manages),
         "sources": len({line.labels for line in lines}),
         "formats": FORMATS,
@@ -125,6 +125,7 @@ def _page(
         "release": release,
         "releases": campaign.releases.all(),
         "sent": sent[:SHOWN],
+        "pseudonyms": dict(campaign.memberships.values_list("user", "pseudonym")),
         "used": used(campaign, submitter.user),
         "board_form": BoardForm(instance=submitter.board) if submitter.manages else None,
     }

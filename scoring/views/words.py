@@ -85,6 +85,13 @@ METHODS = Kind(
     _("How judgements, labels and figures came about, as text for a paper, in English and Chinese."),
 )
 
+WHAT_IF = Kind(
+    "what-if",
+    _("What if"),
+    _("Which labels would turn under another rule or a label model, and how figures move. Nothing changes."),
+    "what_if",
+)
+
 KINDS: dict[str, tuple[Kind, ...]] = {
     Campaign.Protocol.COMPOUND: (
         ERROR_RATES,
@@ -94,9 +101,18 @@ KINDS: dict[str, tuple[Kind, ...]] = {
         COMPOUND_CHECK,
         ESTIMATE,
         TEXTS,
+        WHAT_IF,
         METHODS,
     ),
-    Campaign.Protocol.TRIPLE: (AGREEMENT, STATISTICS, HUMAN, PREDICTIONS_COMPARED, ARTIFACTS, METHODS),
+    Campaign.Protocol.TRIPLE: (
+        AGREEMENT,
+        STATISTICS,
+        HUMAN,
+        PREDICTIONS_COMPARED,
+        ARTIFACTS,
+        WHAT_IF,
+        METHODS,
+    ),
 }
 
 
@@ -204,6 +220,15 @@ MEASURES: dict[str, Text] = {
     **MEASURE_TITLES,
 }
 
+MODEL_TITLES: dict[str, Text] = {
+    "majority": _("Majority of the answers"),
+    "dawid-skene": "Dawid–Skene",
+    "mace": "MACE",
+}
+
+# Why an item has no label, beside the reasons of the rules.
+STATE_WORDS: dict[str, Text] = {"not_computed": _("not computed yet")}
+
 PLAN_GOALS: dict[str, Text] = {
     "precision": _("A figure to ± points"),
     "difference": _("A difference to be found"),
@@ -273,6 +298,12 @@ COUNTED: dict[str, Text] = {
     "plausible": _("Plausible triples"),
     "unlabelled": _("Triples without a label"),
     "left-out": _("What is left out of the figure"),
+    "kept": _("Labels that stay as they are"),
+    "flipped": _("Labels that turn"),
+    "gained": _("Items that gain a label"),
+    "lost": _("Items that lose their label"),
+    "without": _("Items without a label either way"),
+    "cell": _("Items of one cell"),
 }
 
 UNITS: dict[str, Text] = {

@@ -12,8 +12,9 @@ async function leave(event) {
   event.preventDefault();
   const user = seat ? seat.user.id : Number(form.dataset.user);
   const left = await waitingOf(user).catch(() => 0);
-  const warning = seat ? seat.words.leaving : form.dataset.warning;
-  if (left && !window.confirm(warning.replace("{n}", left))) return;
+  const { warning, warningOne } = form.dataset;
+  const { leaving, leavingOne } = seat ? seat.words : { leaving: warning, leavingOne: warningOne };
+  if (left && !window.confirm(left === 1 ? leavingOne : leaving.replace("{n}", left))) return;
   await forgetDrafts().catch(() => {});
   form.submit();
 }

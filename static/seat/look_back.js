@@ -8,7 +8,9 @@ import { answerWord } from "./view.js";
 import { show } from "./dialogs.js";
 
 const list = byId("history-list");
+const rulings = byId("precedent-list");
 let jump = () => {};
+let asked = 0;
 
 export function onJump(act) {
   jump = act;
@@ -19,6 +21,38 @@ export async function openList({ search }) {
   byId("search-text").value = "";
   (search ? byId("search-text") : dialog.querySelector("[data-close]")).focus();
   fill(await record.latest());
+  if (search) await tellRulings();
+}
+
+/** What was decided about the unit on the screen, before anything is searched. */
+async function tellRulings() {
+  const turn = ++asked;
+  showRulings([]);
+  const position = document.getElementById("sheet")?.dataset.position ?? "";
+  const { status: code, body } = await call("GET", `${seat.urls.history}?${new URLSearchParams({ position })}`);
+  if (code === 200 && body && turn === asked) showRulings(body.precedents);
+}
+
+function showRulings(found) {
+  byId("precedents").hidden = !found.length;
+  put(rulings, found.map(ruling));
+}
+
+function ruling({ about, key, text, items }) {
+  const line = element("li");
+  const head = element("p", "row small");
+  const name = element("strong", "", key);
+  name.lang = "en";
+  head.append(element("span", "badge", about), name);
+  const said = element("p", "said", text);
+  said.dir = "auto";
+  line.append(head, said);
+  for (const item of items) {
+    const named = element("p", "small muted", item);
+    named.lang = "en";
+    line.append(named);
+  }
+  return line;
 }
 
 function fill(screens) {
@@ -67,9 +101,14 @@ byId("search-form").addEventListener("submit", async (event) => {
   const text = byId("search-text").value.trim();
   if (!text) {
     fill(await record.latest());
+    await tellRulings();
     return;
   }
+  const turn = ++asked;
   const { status: code, body } = await call("GET", `${seat.urls.history}?${new URLSearchParams({ q: text })}`);
-  if (code === 200 && body) fill(body.units);
-  else byId("history-said").textContent = say("searchFailed");
+  if (turn !== asked) return;
+  if (code === 200 && body) {
+    showRulings(body.precedents);
+    fill(body.units);
+  } else byId("history-said").textContent = say("searchFailed");
 });

@@ -122,11 +122,13 @@ setInterval(() => {
   status.notice("rest", { kind: "info", text: say("rest"), acts: [[say("dismiss"), () => status.dismiss("rest")]] });
 }, 60_000);
 
-/** Answers to one's questions come from outside: looked for now and then, while the page is in sight. */
+/** Answers to one's questions and new guidelines come from outside: looked for now and then, while the page is in sight. */
 setInterval(async () => {
   if (document.visibilityState !== "visible" || sender.stopped()) return;
   const { status: code, body } = await api.call("GET", seat.urls.work);
-  if (code === 200 && body.user === seat.user.id) status.showNewAnswers(body.new_answers);
+  if (code !== 200 || body.user !== seat.user.id) return;
+  status.showNewAnswers(body.new_answers);
+  if (body.guideline !== seat.guideline) status.tellNewGuidelines();
 }, LOOK_FOR_ANSWERS);
 
 const positionOf = (event) => event.state?.position ?? Number(new URLSearchParams(location.search).get("position"));

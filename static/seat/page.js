@@ -4,9 +4,10 @@ export const seat = JSON.parse(document.getElementById("seat-data").textContent)
 
 export const isCompound = seat.protocol === "compound";
 
-/** A sentence in the language of the page, with its {gaps} filled. */
+/** A sentence in the language of the page, with its {gaps} filled; of one thing, where that has words of its own. */
 export function say(name, values = {}) {
-  return seat.words[name].replace(/\{(\w+)\}/g, (_gap, key) => String(values[key]));
+  const ofOne = values.n === 1 ? seat.words[`${name}One`] : undefined;
+  return (ofOne ?? seat.words[name]).replace(/\{(\w+)\}/g, (_gap, key) => String(values[key]));
 }
 
 export const byId = (id) => document.getElementById(id);

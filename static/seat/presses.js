@@ -15,7 +15,9 @@ let lastCode = null;
 let typed = false; // the last press went into a text box
 
 // A press for these is no answer: it loses nothing when it comes early.
-const HARMLESS = new Set(["guidelines", "help", "define", "reference", "exact", "words", "ask", "leave", "other"]);
+const HARMLESS = new Set([
+  ...["guidelines", "help", "define", "reference", "exact", "words", "ask", "history", "search", "note", "leave", "other"],
+]);
 
 function onKeyDown(event) {
   byPointer = false;

@@ -100,6 +100,12 @@ export function showNewAnswers(n) {
   if (n) link.querySelector(".word").textContent = say("newAnswers", { n });
 }
 
+/** The guidelines are another version than the one on this page, under which its answers go on: said once. */
+export function tellNewGuidelines() {
+  if (document.querySelector("[data-notice=guidelines]")) return;
+  notice("guidelines", { kind: "info", text: say("newGuidelines"), acts: [[say("seeChange"), seat.urls.change]] });
+}
+
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
 /** A unit's name inside a sentence; where it runs from right to left it turns nothing around it. */

@@ -23,8 +23,10 @@ pytestmark = pytest.mark.browser
 
 # These answer with something else than a page of the site.
 FILES = {
-    *("healthz", "export", "report_file", "job_state", "import_findings"),
+    *("audit_export", "hours_export", "own_data_file"),
+    *("healthz", "export", "report_file", "job_state", "import_findings", "wording_file"),
     *("submission_items", "submission_file", "board_file", "release_file"),
+    "gold_file",
 }
 OF_TRIPLES = {"differing_triples"}
 NARROW: ViewportSize = {"width": 320, "height": 640}

@@ -15,7 +15,8 @@ from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from scoring.records import as_csv, as_jsonl, records
 from scoring.reports import as_latex, as_markdown, coefficient, interval, percent, tables
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from tests.material import (
     answer_everything,
     compounds,

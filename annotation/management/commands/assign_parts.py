@@ -1,5 +1,6 @@
 """Give parts to experts."""
 
+from argparse import ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -12,6 +13,13 @@ from annotation.services.campaigns import main_round
 from annotation.services.completion import Completion, plan_completion
 from annotation.services.parts import assign_parts, late_items, plan_parts
 from annotation.services.people import find_or_create_experts
+
+
+def _shares(text: str) -> list[int]:
+    try:
+        return [int(share) for share in text.split(",")]
+    except ValueError:
+        raise ArgumentTypeError(f"shares are whole numbers with commas between, not {text!r}") from None
 
 
 class Command(AssayCommand):
@@ -27,11 +35,17 @@ class Command(AssayCommand):
         parser.add_argument("--experts", required=True, help="names, separated by commas")
         parser.add_argument("--parts", type=int)
         parser.add_argument(
-            "--design", help="cyclic, pairs or single; default: single for K = 1, else cyclic"
+            "--design", help="cyclic, pairs, single or quotas; default: single for K = 1, else cyclic"
         )
         parser.add_argument("--seed", type=int, help="default: the campaign's")
         parser.add_argument(
             "--sample", type=int, help="give out so many units only, drawn at random from all by the seed"
+        )
+        parser.add_argument(
+            "--quotas", type=_shares, help="shares of the work in the order of --experts, such as 2,1,1"
+        )
+        parser.add_argument(
+            "--overlap", type=int, help="so many units get a second expert (design single), drawn by the seed"
         )
         parser.add_argument("--preview", action="store_true")
 
@@ -41,7 +55,7 @@ class Command(AssayCommand):
         design = options["design"] or ("single" if campaign.annotators_per_item == 1 else "cyclic")
         seed = campaign.seed if options["seed"] is None else options["seed"]
         asked = {"experts": experts, "design": design, "seed": seed, "parts": options["parts"]}
-        asked["sample"] = options["sample"]
+        asked |= {name: options[name] for name in ("sample", "quotas", "overlap")}
         try:
             planned = plan_parts(campaign, **asked)
         except ProtocolError as error:

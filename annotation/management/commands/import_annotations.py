@@ -11,6 +11,7 @@ from annotation.management.base import AssayCommand, Outcome, Usage, counted, de
 from annotation.models import Round
 from annotation.services.judgement_report import JudgementReport
 from annotation.services.judgements import RELEASED, import_judgements
+from annotation.services.wording import wording_of
 
 
 class Command(AssayCommand):
@@ -44,6 +45,7 @@ class Command(AssayCommand):
             column=options["column"],
             by_position=options["by_position"],
             round=options["round"],
+            reasons=wording_of(campaign).reasons,
         )
         repeats = options["round"] == Round.Kind.REPEAT
         report = import_judgements(campaign, file, by_position=options["by_position"], repeats=repeats)

@@ -9,7 +9,7 @@ from annotation.formats.cognition import read_cognition
 from annotation.management.base import AssayCommand, Outcome, counted, describe_issues, get_campaign
 from annotation.management.commands.import_items import describe_filled
 from annotation.models import Campaign
-from annotation.services.cognition import store_cognition
+from annotation.services.cognition import look_at_cognition, store_cognition
 from annotation.services.errors import Refused
 from annotation.services.judgements import RELEASED
 
@@ -27,6 +27,7 @@ class Command(AssayCommand):
         parser.add_argument("--system", required=True)
         parser.add_argument("--run")
         parser.add_argument("--annotator", default=RELEASED, help="whose verdicts the workbook holds")
+        parser.add_argument("--dry-run", action="store_true", help="show what would be stored; store nothing")
         parser.add_argument(
             "--on-conflict",
             default="refuse",
@@ -42,14 +43,23 @@ class Command(AssayCommand):
             )
         paths = {name: Path(options[name]) for name in ("sources", "compounds", "references", "translations")}
         files = read_cognition(**paths, system=options["system"], run=options["run"])
-        report = store_cognition(
-            campaign, files, paths=paths, annotator=options["annotator"], on_conflict=options["on_conflict"]
-        )
+        if options["dry_run"]:
+            report = look_at_cognition(campaign, files, annotator=options["annotator"])
+        else:
+            report = store_cognition(
+                campaign,
+                files,
+                paths=paths,
+                annotator=options["annotator"],
+                on_conflict=options["on_conflict"],
+            )
         items = report.items
+        verb = "new" if options["dry_run"] else "added"
         head = (
-            f"{files.stem}: {counted(items.rows, 'row')}, {items.added} added, {items.unchanged} there already, "
+            f"{files.stem}: {counted(items.rows, 'row')}, {items.added} {verb}, {items.unchanged} there already, "
             f"{counted(report.judgements, 'verdict')} by {options['annotator']}."
         )
+        done = report.can_be_stored if options["dry_run"] else report.ok
         if not report.ok:
             head += " Nothing was stored."
         if items.conflicts and not items.stored:
@@ -59,4 +69,4 @@ class Command(AssayCommand):
             head += f" Differing from the test set, and therefore not in BLEU: {differing}."
         head += describe_filled(items)
         document = report.as_json()
-        return Outcome(document, "\n".join([head, *describe_issues(document)]), ok=report.ok)
+        return Outcome(document, "\n".join([head, *describe_issues(document)]), ok=done)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import AssayCommand, Outcome, get_campaign, write_output
+from annotation.management.base import AssayCommand, Outcome, get_campaign, number, write_output
 from scoring.management.commands.report import TEXTS
 from scoring.services.measured import measured, measured_and_noted
 from scoring.services.plans import GOALS, Wish, plan
@@ -46,7 +46,7 @@ class Command(AssayCommand):
         parser.add_argument("--goal", required=True, choices=GOALS)
         parser.add_argument("--of", help="aggregate or instance; share or auc")
         for name, told in NUMBERS.items():
-            parser.add_argument(f"--{name.replace('_', '-')}", type=float, help=told)
+            parser.add_argument(f"--{name.replace('_', '-')}", type=number, help=told)
         for name, told in COUNTS.items():
             parser.add_argument(f"--{name}", type=int, help=told)
         parser.add_argument("--format", choices=["json", *TEXTS], help="default: md, for people")

@@ -8,15 +8,36 @@ from django.core.management.base import CommandParser
 
 from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign, write_output
 from annotation.models import Campaign, Round
+from annotation.protocol.labels import RULE_NAMES
 from scoring.figures import FORMS, draw
 from scoring.records import as_csv
 from scoring.reports import as_latex, as_markdown
 from scoring.services.files import NamedFile, bytes_of, file_at
-from scoring.services.measure import REPORTS, Options, report
+from scoring.services.measure import REPORTS, report
+from scoring.services.options import Options
 from scoring.services.peeks import record_peek
 from scoring.services.pictures import PICTURES, picture_of
 from scoring.services.scores import SPLITS
+from scoring.stats.aggregation import MODELS
+from scoring.stats.artifacts import RULES as ARTIFACT_RULES
 
+WHAT_IF = "what-if"
+RUN = ("system", "run")
+JUDGED_BY = ("lexicon", "judge", "column", "compatible")
+# What each kind goes by. Another option would be left out in silence.
+USES = {
+    "error-rates": (*RUN, "labels"),
+    "agreement": ("round", "number"),
+    "statistics": ("labels", "training", "derive_classes"),
+    "human": ("labels",),
+    "artifacts": ("labels", "rule"),
+    "bleu": (*RUN, "texts", "hypotheses", "references", "column"),
+    "comparison": ("labels", "a", "b", "among", "release", "split"),
+    "compound-check": (*RUN, "labels", *JUDGED_BY),
+    "estimate": (*RUN, "labels", *JUDGED_BY),
+    "methods": ("labels",),
+    WHAT_IF: ("rule", "model"),
+}
 TEXTS = {"md": as_markdown, "latex": as_latex, "csv": as_csv}
 
 
@@ -32,8 +53,16 @@ class Command(AssayCommand):
         parser.add_argument("--system")
         parser.add_argument("--run")
         parser.add_argument("--round", default=Round.Kind.MAIN, choices=Round.Kind.values)
+        parser.add_argument(
+            "--number", type=int, help="which of several rounds of this kind, such as dry run 2"
+        )
         parser.add_argument("--labels", choices=["imported", "final"])
-        parser.add_argument("--rule", default="described", choices=["described", "as-published"])
+        parser.add_argument(
+            "--rule",
+            choices=[*ARTIFACT_RULES, *RULE_NAMES],
+            help=f"of the artifacts: {' or '.join(ARTIFACT_RULES)}; of the what-if: a label rule",
+        )
+        parser.add_argument("--model", choices=list(MODELS), help="of the what-if: a label model instead")
         parser.add_argument("--compatible", action="store_true", help="the published check with its quirks")
         parser.add_argument("--lexicon", help="the compound check's forms, one atom a line")
         parser.add_argument(
@@ -73,6 +102,8 @@ class Command(AssayCommand):
 
     def run(self, **options: Any) -> Outcome:
         kind = options["kind"]
+        _check_used(kind, options)
+        _check_rule(kind, options["rule"], options["model"])
         if options["format"] in FORMS:
             _check_picture(kind, options["output"])
         campaign = get_campaign(options["slug"])
@@ -88,6 +119,22 @@ class Command(AssayCommand):
             write_output(options["output"], [text.encode()])
             return Outcome({"output": options["output"]}, f"Written to {options['output']}.")
         return Outcome(document, text)
+
+
+def _check_used(kind: str, options: dict[str, Any]) -> None:
+    """Every option that was given must be one that the kind goes by."""
+    every = dict.fromkeys(name for names in USES.values() for name in names)
+    given = [name for name in every if options[name] and (name, options[name]) != ("round", Round.Kind.MAIN)]
+    beside = [f"--{name.replace('_', '-')}" for name in given if name not in USES[kind]]
+    if beside:
+        raise Usage(f"The report {kind} does not go by {', '.join(beside)}; leave that out.")
+
+
+def _check_rule(kind: str, rule: str | None, model: str | None) -> None:
+    if rule and rule not in (RULE_NAMES if kind == WHAT_IF else ARTIFACT_RULES):
+        raise Usage(f"The report {kind} has no rule “{rule}”.")
+    if rule and model:
+        raise Usage("Name a rule or a label model, not both.")
 
 
 def _check_picture(kind: str, output: str | None) -> None:
@@ -109,8 +156,10 @@ def _options(given: dict[str, Any]) -> Options:
         system=given["system"],
         run=given["run"],
         round=given["round"],
+        number=given["number"],
         labels=given["labels"],
         rule=given["rule"],
+        model=given["model"],
         compatible=given["compatible"],
         lexicon=None if given["lexicon"] is None else bytes_of(given["lexicon"]),
         judge=None if given["judge"] is None else bytes_of(given["judge"]),

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.errors import RowIssue
-from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign, write_output
+from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign, number, write_output
 from annotation.models import Campaign
 from annotation.services.errors import Refused
 from scoring.management.commands.report import TEXTS
@@ -101,7 +101,7 @@ def _threshold(text: str) -> float | None:
     if text == TUNE:
         return None
     try:
-        return float(text)
+        return number(text)
     except ValueError:
         raise Usage(f"--threshold takes a number or {TUNE}, not “{text}”.") from None
 

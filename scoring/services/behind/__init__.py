@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from annotation.models import Campaign
 from scoring.services.behind.agreement import behind_agreement
 from scoring.services.behind.compounds import behind_bleu, behind_rates
+from scoring.services.behind.labels import behind_what_if
 from scoring.services.behind.number import Behind, Number
 from scoring.services.behind.triples import behind_artifacts, behind_human, behind_statistics
-from scoring.services.measure import Options
+from scoring.services.options import Options
 
 __all__ = ["BEHIND", "Behind", "Number", "items_behind"]
 
@@ -22,6 +23,7 @@ BEHIND: Mapping[str, Callable[[Campaign, Options, Number], Behind]] = {
     "statistics": behind_statistics,
     "human": behind_human,
     "artifacts": behind_artifacts,
+    "what-if": behind_what_if,
 }
 
 

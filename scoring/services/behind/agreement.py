@@ -16,7 +16,7 @@ from scoring.services.behind.number import (
 )
 from scoring.services.doubles import repeats_of
 from scoring.services.gather import ratings_of
-from scoring.services.measure import Options
+from scoring.services.options import Options
 from scoring.stats.agreement_groups import Groups
 from scoring.stats.agreement_table import MISSING, Ratings, one_column_per_person
 from scoring.stats.consistency import Repeats
@@ -59,7 +59,7 @@ def behind_agreement(campaign: Campaign, options: Options, number: Number) -> Be
         return _again(repeats_of(campaign, names), number)
     if number.of not in (*OF_ITEMS, ANSWER):
         no_such_number(number.of, (*OF_ITEMS, ANSWER, *AGAIN))
-    ratings, groups = ratings_of(campaign, names=names, round_kind=options.round)
+    ratings, groups = ratings_of(campaign, names=names, round_kind=options.round, number=options.number)
     people, _excluded = one_column_per_person(ratings)
     rows = np.ones(len(people.items), dtype=np.bool_)
     n: int | None = None

@@ -14,9 +14,10 @@ from scoring.services.behind.number import (
     no_such_table,
     rows_holding,
 )
+from scoring.services.checked import checked_run
 from scoring.services.conditions import Conditions, conditions_of
 from scoring.services.gather import choose_run, instances_of, labels_of, translations_of
-from scoring.services.measure import Options, checked_run
+from scoring.services.options import Options
 from scoring.stats.counted import NUMBERS, counted
 from scoring.stats.error_rates import CORRECT, UNDECIDED, WRONG, Instances
 from scoring.stats.groups import Mask

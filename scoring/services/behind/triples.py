@@ -13,8 +13,8 @@ from scoring.services.behind.number import (
     no_such_table,
     rows_holding,
 )
-from scoring.services.gather import labels_of, triples_of
-from scoring.services.measure import Options, slot_scores
+from scoring.services.gather import labels_of, slot_scores, triples_of
+from scoring.services.options import Options
 from scoring.stats.composition import PLAUSIBLE, UNLABELLED, LabelledTriples
 from scoring.stats.groups import Mask, class_groups, classes, masks, relations
 
@@ -65,8 +65,8 @@ def _tables(triples: LabelledTriples) -> dict[str, dict[str, Mask]]:
     splits = ["test" if split == "tst" else split for split in triples.split]
     return {
         "split": masks(splits, ()),
-        "group": class_groups(triples.item_class),
-        "class": classes(triples.item_class),
+        "group": class_groups(triples.item_class, triples.class_groups),
+        "class": classes(triples.item_class, triples.class_groups),
         "relation": relations(triples.relation),
     }
 

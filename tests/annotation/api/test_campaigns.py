@@ -137,7 +137,7 @@ def test_it_says_why_there_are_no_labels(tmp_path: Path) -> None:
     mei = join(make_user("mei"), "manager", "M1")
     found = get(mei, f"{HERE}/labels/").json()
     assert (found["count"], found["results"]) == (0, [])
-    assert "run finalize" in found["reason"]
+    assert "compute the labels" in found["reason"]
     table = get(mei, f"{HERE}/labels/?format=csv")
     assert table.headers["X-Assay-Rows"] == "0"
     assert text(table).strip().startswith("position,triple_id,head")
@@ -154,12 +154,15 @@ def test_it_says_why_there_are_no_labels(tmp_path: Path) -> None:
         "after=%00",
         f"after={10**20}",
         "size=%D9%A3",
+        "unlabelled=zz",
     ],
 )
 def test_it_says_what_is_wrong_with_an_address(mei: User, query: str) -> None:
     answer = get(mei, f"{HERE}/items/?{query}")
     assert answer.status_code == 400
-    assert answer.json()["code"]
+    found = answer.json()
+    assert set(found) == {"detail", "code"}
+    assert (found["code"], found["detail"].startswith(f"{query.split('=')[0]}: ")) == ("invalid", True)
 
 
 def test_it_gives_at_least_one_and_at_most_a_thousand_rows(mei: User) -> None:

@@ -50,7 +50,7 @@ def test_it_answers_422_to_the_same_key_with_another_body(cast: Cast) -> None:
     "wrong",
     [
         {"kind": "correction"},
-        {"kind": "discussion"},
+        {"kind": "lunch"},
         {"seconds": -1},
         {"seconds": "long"},
         {"client_key": "mine"},

@@ -87,7 +87,8 @@ def test_it_reports_verdicts_that_are_none_with_their_sheet_row(folder: Path) ->
 def test_it_needs_only_the_translations_and_lists_other_columns(folder: Path) -> None:
     found = judged(folder, [[output, "x"] for output in OUTPUTS], header=["HYP", "remark"])
     assert [row.source for row in found.rows] == SOURCES
-    assert "remark" in found.warnings[0].message
+    assert (found.columns, found.unknown_columns) == ({"HYP": "hyp"}, ("remark",))
+    assert "there is no column “human eval”" in found.warnings[0].message
     with pytest.raises(FormatError, match=r"NP-git.xlsx: The file lacks the column hyp"):
         judged(folder, [["x", 1]], header=["src", "human eval"])
 
@@ -155,4 +156,10 @@ def test_it_refuses_zero_characters_and_empty_files(folder: Path) -> None:
     for name in ("NP.en", "NP.compound", "NP.zh", "NP.out"):
         write(folder / name, [])
     with pytest.raises(FormatError, match="no lines"):
+        read(folder)
+
+
+def test_it_says_where_a_workbook_stands_in_the_place_of_a_text(folder: Path) -> None:
+    (folder / "NP.en").write_bytes(workbook(["src"], ["one"]))
+    with pytest.raises(FormatError, match=r"^NP.en: This is a workbook, but a text file is needed here"):
         read(folder)

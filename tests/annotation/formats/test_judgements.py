@@ -73,10 +73,16 @@ def test_it_reports_revisions_that_are_none(text: str) -> None:
     assert places(compound("item_id,annotator,label,revision", f"d1,a,1,{text}")) == [(2, "revision")]
 
 
-def test_it_takes_the_annotator_it_is_told_where_a_row_names_none() -> None:
-    table = csv_table("item_id,annotator,label", "d1,,1", "d2,wei,1")
+def test_it_takes_the_annotator_it_is_told_where_the_file_has_no_such_column() -> None:
+    found = read_judgements(csv_table("item_id,label", "d1,1"), protocol="compound", annotator="lin")
+    assert [row.annotator for row in found.rows] == ["lin"]
+
+
+def test_it_gives_no_row_without_a_name_to_the_annotator_it_is_told() -> None:
+    table = csv_table("item_id,annotator,label", "d1,,1", "d2,wei,1", "d3,\u200b,0")
     found = read_judgements(table, protocol="compound", annotator="lin")
-    assert [row.annotator for row in found.rows] == ["lin", "wei"]
+    assert places(found) == [(2, "annotator"), (4, "annotator")]
+    assert [row.annotator for row in found.rows] == ["wei"]
 
 
 def test_it_reads_a_column_of_labels_by_position() -> None:
@@ -104,7 +110,7 @@ def test_it_skips_items_an_expert_did_not_judge_in_a_wide_file_with_ids_only() -
     by_position = read_judgements(
         csv_table(*lines), protocol="compound", annotator="A1", column="A1", by_position=True
     )
-    assert places(by_position) == [(3, "label")]
+    assert places(by_position) == [(3, "A1")]
 
 
 def test_it_needs_to_know_which_item_a_row_belongs_to() -> None:
@@ -143,3 +149,12 @@ def test_it_keeps_a_zero_of_a_workbook_a_zero() -> None:
     found = read_judgements(read_table(data, name="t.xlsx"), protocol="compound")
     assert [(row.key and row.key.given, row.label) for row in found.rows] == [("1", "0"), ("2", "1")]
     assert places(found) == [(4, "item_id")]
+
+
+def test_it_names_columns_as_the_file_does() -> None:
+    found = compound("item_id, Annotator,VERDICT,label", "d1,,1,1", "d2,a,1,perhaps")
+    assert places(found) == [(2, " Annotator"), (3, "label")]
+    named = read_judgements(
+        csv_table("item_id,annotator,Verdict", "d1,a,perhaps"), protocol="compound", column="verdict"
+    )
+    assert places(named) == [(2, "Verdict")]

@@ -244,3 +244,17 @@ def test_it_keeps_the_first_rows_for_people_to_look_at() -> None:
     table = read_table(("a\n" + "".join(f"{i}\n" for i in range(9))).encode(), name="x.csv")
     assert [row.cells for row in table.first_rows] == [("0",), ("1",), ("2",), ("3",), ("4",)]
     assert len(list(table.rows)) == 9
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "line"),
+    [
+        (b"a,b,A \n1,2,3\n", "t.csv", 1),
+        (b"\n \na,b,A \n1,2,3\n", "t.csv", 3),
+        (b'{"a": 1}\n\n{"a": 2, "A": 3}\n', "t.jsonl", 3),
+    ],
+)
+def test_it_says_on_which_line_a_column_is_named_again(data: bytes, name: str, line: int) -> None:
+    with pytest.raises(FormatError, match="twice") as refused:
+        read_table(data, name=name)
+    assert refused.value.line == line

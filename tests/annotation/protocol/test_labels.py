@@ -192,3 +192,15 @@ def test_it_names_only_rules_that_exist_in_the_protocols() -> None:
     assert named == {rule.name for rule in RULES}
     for protocol in (COMPOUND, TRIPLE):
         assert set(protocol.default_rules.values()) <= set(protocol.label_rules)
+
+
+@given(votes=st.lists(VOTE, max_size=4), label=st.sampled_from(["1", "0"]), k=st.integers(1, 4))
+@settings(deadline=None)
+def test_an_arbiter_decides_whatever_the_votes_are(votes: list[str | None], label: str, k: int) -> None:
+    assert outcome("arbiter", [*votes, label], k) == (label, None)
+
+
+def test_an_arbiter_decides_a_label_and_no_score() -> None:
+    for votes in ([], ["1", "0.5"], ["1", None]):
+        with pytest.raises(ProtocolError, match="a label, 1 or 0, and no score"):
+            final_label("arbiter", votes, k=2)

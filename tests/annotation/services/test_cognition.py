@@ -12,6 +12,7 @@ from annotation.services import judgement_compare
 from annotation.services.cognition import store_cognition
 from annotation.services.labels import finalize
 from annotation.services.verify import verify
+from tests.factories import make_user
 from tests.material import Ran, new_campaign, run
 
 pytestmark = pytest.mark.django_db
@@ -248,3 +249,43 @@ def test_verdicts_that_were_cut_off_are_added_the_next_time(
     assert (report.items.added, report.verdicts.added, report.verdicts.unchanged) == (0, 6, 4)
     assert Annotation.objects.count() == 10
     assert verify(campaign) == []
+
+
+def table(folder: Path, header: str, *cells: str) -> Path:
+    """Translations as a table with a row for each line."""
+    lines = ["\t".join((translation, *cells)) for translation in TRANSLATIONS]
+    return text(folder, "out.tsv", [header, *lines])
+
+
+def test_it_says_what_it_would_store_and_of_whom(tmp_path: Path) -> None:
+    make_user("ada")
+    ran = bring(
+        tmp_path, table(tmp_path, "Hyp\tHuman Eval\textra", "1", "x"), "--dry-run", "--annotator", "ada"
+    )
+    assert ran.code == 0, ran.err
+    found = ran.document
+    assert (found["added"], found["judgements"], found["stored"]) == (10, 10, False)
+    assert found["columns"] == {"Hyp": "hyp", "Human Eval": "human eval"}
+    assert found["unknown_columns"] == ["extra"]
+    assert "“ada” is an existing account" in found["warnings"][-1]["message"]
+    assert counts() == [0] * 6
+
+    stored = bring(tmp_path, table(tmp_path, "Hyp\tHuman Eval\textra", "1", "x"), "--annotator", "ada")
+    assert (stored.code, stored.document["judgements"]) == (0, 10)
+    assert "“ada” is an existing account" in stored.document["warnings"][-1]["message"]
+
+
+def test_a_dry_run_finds_verdicts_that_contradict_stored_ones(tmp_path: Path) -> None:
+    bring(tmp_path, workbook(tmp_path))
+    ran = bring(tmp_path, workbook(tmp_path, verdicts=[0, *VERDICTS[1:]]), "--dry-run")
+    assert (ran.code, len(ran.document["conflicts"])) == (1, 1)
+    again = bring(tmp_path, workbook(tmp_path), "--dry-run")
+    assert (again.code, again.document["judgements"], again.document["judgements_unchanged"]) == (0, 0, 10)
+
+
+def test_it_warns_where_the_table_holds_no_verdicts(tmp_path: Path) -> None:
+    found = bring(tmp_path, table(tmp_path, "hyp\tverdict", "1"), "--dry-run").document
+    assert (found["judgements"], found["unknown_columns"]) == (0, ["verdict"])
+    assert ["there is no column “human eval”" in warning["message"] for warning in found["warnings"]] == [
+        True
+    ]

@@ -21,6 +21,7 @@ from annotation.services.snapshot import snapshot
 from tests.material import (
     answer_everything,
     compounds,
+    judge_rows,
     load_rows,
     new_campaign,
     run,
@@ -141,7 +142,7 @@ def test_it_says_why_there_are_no_labels(campaign: Campaign) -> None:
     answer_everything(campaign, "1")
     ran = run("export", campaign.slug, "--what", "labels", "--format", "jsonl", "--json")
     assert (ran.code, ran.out) == (0, "")
-    assert "No item has a final label yet: run finalize" in ran.err
+    assert "No item has a final label yet: compute the labels" in ran.err
     finalize(campaign)
     ran = run("export", campaign.slug, "--what", "labels", "--format", "jsonl")
     assert len(ran.out.splitlines()) == 3
@@ -312,3 +313,18 @@ def test_it_writes_the_document_alone_to_stdout(campaign: Campaign) -> None:
     ran = run("export", campaign.slug, "--what", "items", "--format", "jsonl")
     assert ran.err == ""
     assert [json.loads(line)["triple_id"] for line in ran.out.splitlines()] == ["t1", "t2", "t3"]
+
+
+def test_an_imported_answer_claims_no_version_of_the_guidelines(tmp_path: Path) -> None:
+    campaign = triple_campaign(tmp_path, 2, experts=["ada", "bo"])
+    row = Assignment.objects.get(item__position=1, slot=1)
+    save(sheet([row]), row.expert_id)
+    judge_rows(campaign, [{"triple_id": "t2", "annotator": row.expert.username, "label": "1"}])
+
+    rows = csv.DictReader(io.StringIO(file_of(campaign, "annotations", "csv").decode("utf-8-sig")))
+    assert {(cells["source_of_answer"], cells["guideline"]) for cells in rows} == {
+        ("api", "1"),
+        ("import", ""),
+    }
+    for form in ("xlsx", "parquet", "jsonl"):
+        assert file_of(campaign, "annotations", form)

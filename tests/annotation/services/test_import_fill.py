@@ -14,7 +14,8 @@ from annotation.services.import_fill import fill_in
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.verify import verify
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from tests.material import (
     Rows,
     answer_everything,

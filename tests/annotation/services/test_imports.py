@@ -26,7 +26,8 @@ from annotation.services.item_files import read_item_file
 from annotation.services.parts import assign_parts
 from annotation.services.screens import next_screens
 from annotation.services.verify import verify
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from tests.material import (
     compounds,
     in_order,
@@ -258,8 +259,7 @@ def test_it_reads_both_systems_of_one_file(tmp_path: Path) -> None:
     assert load_rows(campaign, rows, tmp_path).unchanged == 10
     rates = run("report", campaign.slug, "--kind", "error-rates", "--json")
     assert rates.code == 1
-    assert "--system base" in rates.err
-    assert "--system large" in rates.err
+    assert "name one: “base”, “large”. See --system, --run." in rates.err
 
 
 def test_it_takes_a_withdrawn_item_for_there_already(tmp_path: Path) -> None:

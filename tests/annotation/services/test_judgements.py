@@ -454,3 +454,31 @@ def test_it_says_what_was_wrong_with_the_call(campaign: Campaign, tmp_path: Path
     ran = run("import_annotations", campaign.slug, path, "--column", "verdict", "--json")
     assert ran.code == 1
     assert "“triple_id”, “label”" in ran.document["errors"][0]["message"]
+
+
+def test_it_says_whose_accounts_the_judgements_attach_to(campaign: Campaign, tmp_path: Path) -> None:
+    make_user("Ada")
+    make_user("gone", is_active=False)
+    rows = judged(("t1", "ada", 1), ("t1", "gone", 1), ("t2", "nobody-yet", 1))
+    file = read_judgements(read_table(as_csv(rows).encode(), name="j.csv"), protocol="triple")
+    before = import_judgements(campaign, file, dry_run=True)
+    (warning,) = before.as_json()["warnings"]
+    assert str(warning["message"]).startswith(
+        "“Ada” is an existing account and will be an expert of this campaign"
+    )
+    assert not campaign.memberships.exists()
+
+    ran = run("import_annotations", "main", write_csv(tmp_path / "j.csv", rows))
+    assert (ran.code, "“Ada” is an existing account" in ran.out) == (0, True)
+    assert judge_rows(campaign, rows).warnings == []  # they take part already
+
+
+def test_it_lists_unknown_items_and_bad_labels_in_one_go(campaign: Campaign) -> None:
+    rows = judged(("t1", "ann", "perhaps"), ("t99", "ann", 1), ("t3", "ann", 7), ("t4", "ann", 1))
+    found = judge_rows(campaign, rows)
+    assert [(error["line"], error["column"]) for error in found.as_json()["errors"]] == [
+        (2, "label"),
+        (3, None),
+        (4, "label"),
+    ]
+    assert (found.ok, labels()) == (False, {})

@@ -147,7 +147,7 @@ def test_it_assigns_only_what_is_new_when_repeated(campaign: Campaign, tmp_path:
     ("options", "sentence"),
     [
         (["--experts", "ada,bo", "--design", "cyclic", "--parts", "3"], "multiple"),
-        (["--experts", "ada", "--design", "cyclic"], "name at least 2"),
+        (["--experts", "ada", "--design", "cyclic"], "does not fit the 1 named: name at least 2."),
         (["--experts", "ada,bo", "--design", "single"], "use cyclic or pairs"),
         (["--experts", "ada,bo,chen", "--design", "pairs", "--parts", "2"], "one part per pair"),
         (["--experts", "ada,bo", "--design", "round-robin"], "the designs are cyclic, pairs, single"),

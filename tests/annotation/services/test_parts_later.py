@@ -122,7 +122,7 @@ def test_it_gives_every_released_triple_to_two_of_four_experts() -> None:
 def test_it_gives_a_screen_a_place_of_its_own_among_all_rounds(campaign: Campaign) -> None:
     ada = User.objects.create_user("ada")
     main = campaign.rounds.get()
-    trial = Round.objects.create(campaign=campaign, kind="dry_run", k=1, guideline=main.guideline)
+    trial = Round.objects.create(campaign=campaign, kind="spot_check", k=1, guideline=main.guideline)
     design = Design.objects.create(round=trial, name="single", seed=1, hash="0" * 64, plan={})
     part = Part.objects.create(round=trial, design=design, index=0)
     for position, item in enumerate(campaign.items.order_by("position")[:3], start=1):

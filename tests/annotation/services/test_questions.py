@@ -69,7 +69,8 @@ class TestAnswering:
         questions.read(cast.campaign, cast.ada, pk=asked.pk)
         questions.read(cast.campaign, cast.ada, pk=asked.pk)
         assert questions.new_answers(cast.campaign, cast.ada) == 0
-        assert AuditEntry.objects.get().detail == {"question": asked.pk}
+        detail = AuditEntry.objects.get().detail
+        assert detail == {"question": asked.pk, "before": None, "after": "The nearest one."}
 
     def test_it_is_new_again_where_the_answer_changed_only(self) -> None:
         cast = make_work("triple", units=1)

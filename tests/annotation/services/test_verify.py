@@ -17,19 +17,24 @@ from annotation.models import (
     Annotation,
     Assignment,
     Campaign,
+    Design,
     FinalLabel,
+    HandIn,
     ImportBatch,
     Item,
     Output,
     Part,
     PartUnit,
+    Round,
 )
 from annotation.services import verify as verify_module
+from annotation.services.batches import close_batch
+from annotation.services.discussion import open_thread
 from annotation.services.imports import store
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.verify import verify
-from tests.factories import make_member, make_user, signed_in
+from tests.factories import make_assignment, make_member, make_user, save_label, signed_in
 from tests.material import (
     answer_everything,
     as_csv,
@@ -131,6 +136,64 @@ def lose_an_imported_item(campaign: Campaign) -> None:
     Item.objects.filter(position=2).delete()
 
 
+def give_a_repeat_to_who_has_not_judged(campaign: Campaign) -> None:
+    """The second expert's slot, drawn for who has judged in none."""
+    row = a_repeat(campaign)
+    stranger = make_user("eve")
+    Assignment.objects.filter(pk=row.pk).update(expert=stranger)
+
+
+def give_a_repeat_in_another_slot(campaign: Campaign) -> None:
+    Assignment.objects.filter(pk=a_repeat(campaign).pk).update(slot=9)
+
+
+def take_the_original_of_a_repeat_away(campaign: Campaign) -> None:
+    row = a_repeat(campaign)
+    Assignment.objects.filter(round__kind="main", item=row.item, slot=row.slot).update(
+        answered_at=None, revision=0, label=""
+    )
+    Annotation.objects.filter(assignment__round__kind="main", assignment__item=row.item).delete()
+
+
+def a_repeat(campaign: Campaign) -> Assignment:
+    """An open hidden repeat, as a draw stores it; by itself it is no fault."""
+    original = Assignment.objects.get(round__kind="main", item__position=2, slot=1)
+    round_ = Round.objects.create(
+        campaign=campaign, kind="repeat", number=2, k=2, guideline=original.round.guideline
+    )
+    made = make_assignment(
+        original.item,
+        original.expert,
+        slot=1,
+        round=round_,
+        part=original.part,
+        position=original.position + 1000,
+        queue=original.queue + 1000,
+    )
+    assert verify(campaign) == []
+    return made
+
+
+def lose_a_hand_in_of_a_closed_batch(campaign: Campaign) -> None:
+    part = a_closed_part(campaign)
+    HandIn.objects.filter(part=part)[:1].get().delete()
+
+
+def save_an_answer_after_the_discussion_began(campaign: Campaign) -> None:
+    part = a_closed_part(campaign)
+    row = part.assignments.order_by("pk")[0]
+    open_thread(campaign, row.item_id, by=None)
+    assert verify(campaign) == []
+    save_label(row, row.label)
+
+
+def a_closed_part(campaign: Campaign) -> Part:
+    design = Design.objects.get(round__campaign=campaign)
+    close_batch(campaign, design.pk, by=make_user("mei"))
+    assert verify(campaign) == []
+    return design.parts.filter(assignments__isnull=False).order_by("index")[0]
+
+
 FAULTS: list[tuple[str, Callable[[Campaign], None]]] = [
     ("exactly k experts per item", lose_an_assignment),
     ("exactly k experts per item", lose_all_assignments_of_an_item),
@@ -147,9 +210,18 @@ FAULTS: list[tuple[str, Callable[[Campaign], None]]] = [
     ("final labels follow their rule", name_an_unknown_rule),
     ("final labels follow their rule", rest_on_too_many_answers),
     ("final labels follow their rule", rest_on_answers_nobody_gave),
+    ("repeats have originals", give_a_repeat_to_who_has_not_judged),
+    ("repeats have originals", give_a_repeat_in_another_slot),
+    ("repeats have originals", take_the_original_of_a_repeat_away),
+    ("frozen answers stay frozen", lose_a_hand_in_of_a_closed_batch),
+    ("frozen answers stay frozen", save_an_answer_after_the_discussion_began),
     ("outputs stand in their context", send_an_output_astray),
     ("imports are complete", lose_an_imported_item),
 ]
+
+
+def test_every_check_has_a_fault_that_it_finds() -> None:
+    assert {rule for rule, _plant in FAULTS} == set(verify_module.CHECKS)
 
 
 @pytest.mark.parametrize(("rule", "plant"), FAULTS, ids=[plant.__name__ for _rule, plant in FAULTS])

@@ -547,6 +547,25 @@ def test_it_imports_a_cognition_test_set_with_its_verdicts(mei: User) -> None:
     assert [row.label for row in Assignment.objects.order_by("item__position")] == ["0", "1", "0", "1", "0"]
 
 
+def test_it_points_judgements_sent_as_items_to_their_place(mei: User, tmp_path: Path) -> None:
+    load_rows(campaign_of(mei), triples(2), tmp_path)
+    client = client_of(mei)
+    for header, cells in (
+        ("triple_id,annotator,label", ("t1,ann,1", "t1,bob,1")),
+        ("triple_id,head,relation,tail,annotator,label", ("t1,a,xWant,b,ann,1", "t1,a,xWant,b,bob,1")),
+    ):
+        answered = send(client, "\r\n".join((header, *cells)) + "\r\n")
+        assert "send it under “Judgements made elsewhere”" in text_of(answered)
+
+
+def test_the_preview_says_whose_accounts_judgements_attach_to(mei: User, tmp_path: Path) -> None:
+    load_rows(campaign_of(mei), triples(1), tmp_path)
+    make_user("ada")
+    preview = send(client_of(mei), "triple_id,annotator,label\r\nt1,ada,1\r\n", kind="judgements")
+    assert "“ada” is an existing account and will be an expert of this campaign" in text_of(preview)
+    assert not Membership.objects.filter(user__username="ada").exists()
+
+
 def test_it_imports_judgements_and_says_who_judged(mei: User, tmp_path: Path) -> None:
     campaign = campaign_of(mei)
     load_rows(campaign, triples(2), tmp_path)

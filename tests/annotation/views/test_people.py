@@ -153,3 +153,22 @@ def test_it_touches_nobody_of_another_campaign(cast: Cast) -> None:
         assert client.post(f"{PEOPLE}{otto.pk}/{action}/").status_code == 404
     cast.otto.refresh_from_db()
     assert cast.otto.is_active
+
+
+def test_a_refusal_tells_no_name(cast: Cast) -> None:
+    make_member(cast.otto.memberships.get().campaign, cast.ada, "expert", "A1")
+    client = client_of(cast.mei)
+
+    for what in ("invite", "close", "reopen", "revoke", "data"):
+        response = client.post(f"{PEOPLE}{place(cast, cast.ada)}/{what}/")
+
+        assert response.status_code == 409
+        assert "ada" not in text_of(response)
+
+
+def test_a_link_for_somebody_known_names_them_and_that_is_written_down(cast: Cast) -> None:
+    response = client_of(cast.mei).post(f"{PEOPLE}{place(cast, cast.ada)}/invite/")
+
+    assert "ada" in text_of(response)
+    entry = AuditEntry.objects.get(action="names shown")
+    assert entry.detail == {"page": "invitation", "pseudonym": "A1"}

@@ -157,7 +157,7 @@ class TestBlindness:
 class TestCost:
     @pytest.mark.parametrize(
         ("page", "queries"),
-        [("work/", 8), ("judge/", 10), ("history/", 6), ("parts/0/hand-in/", 13), ("guidelines/", 3)],
+        [("work/", 12), ("judge/", 11), ("history/", 7), ("parts/0/hand-in/", 13), ("guidelines/", 3)],
     )
     @pytest.mark.parametrize("units", [3, 60])
     def test_it_costs_the_same_in_a_small_and_a_large_campaign(
@@ -476,6 +476,10 @@ class TestHandingIn:
             assert "Go on judging" not in text_of(client.get(at(page))), page
         assert "All your parts are handed in. Thank you." in text_of(client.get(at("work/")))
         assert "All your parts are handed in. Thank you." in text_of(client.get(at("judge/")))
+        for address in (at("history/"), f"{at('history/')}?q=rest"):
+            looked_back = text_of(client.get(address))
+            assert "Open one to look at it." in looked_back
+            assert "correct it" not in looked_back
 
     def test_it_shows_an_answer_of_a_part_handed_in_as_closed(self) -> None:
         cast = make_work("compound", units=1)
@@ -552,7 +556,7 @@ def test_the_script_finds_the_gap_in_an_address_whatever_the_campaign_goes_by() 
         assert urls["answers"] == f"/api/v1/campaigns/{slug}/units/{{number}}/answers/"
         assert urls["handIn"] == f"/campaigns/{slug}/parts/{{number}}/hand-in/"
         assert {url for name, url in urls.items() if url.count("{number}") != 1} == {
-            urls[name] for name in ("judge", "work", "history", "signIn", "next", "recent", "time")
+            urls[name] for name in ("judge", "work", "history", "change", "signIn", "next", "recent", "time")
         }
 
 

@@ -30,11 +30,21 @@ def stored(cast: Cast, *names: str) -> list[Any]:
 
 
 def test_it_offers_the_settings_of_the_campaign_s_protocol() -> None:
-    assert fields(make_cast(protocol="compound", k=1)) == set(COMPOUND) | {"lexicon"}
+    assert fields(make_cast(protocol="compound", k=1)) == set(COMPOUND) | {"lexicon", "names_in_discussion"}
 
 
 def test_it_offers_other_settings_for_triples() -> None:
-    assert fields(make_cast()) == set(TRIPLE)
+    assert fields(make_cast()) == set(TRIPLE) | {"names_in_discussion"}
+
+
+def test_it_says_whether_experts_see_pseudonyms_in_discussions() -> None:
+    cast = make_cast()
+
+    signed_in(cast.mei).post(ADDRESS, {**TRIPLE, "names_in_discussion": "on"})
+    assert stored(cast, "names_in_discussion") == [True]
+    signed_in(cast.mei).post(ADDRESS, TRIPLE)
+
+    assert stored(cast, "names_in_discussion") == [False]
 
 
 def test_it_stores_what_was_changed_and_writes_down_what_was_there() -> None:

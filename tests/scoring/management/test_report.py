@@ -7,6 +7,8 @@ import pytest
 
 from annotation.models import Campaign
 from annotation.services.parts import assign_parts
+from scoring.management.commands.report import USES
+from scoring.services.measure import REPORTS
 from tests.material import answer_everything, compounds, load_rows, new_campaign, run
 
 pytestmark = pytest.mark.django_db
@@ -74,3 +76,23 @@ def test_it_holds_the_keys_of_the_contract(campaign: Campaign) -> None:
         assert set(found) >= {"value", "ci95", "n", "reason"}
     bleu = run("report", campaign.slug, "--kind", "bleu", "--json").document
     assert set(bleu) >= {"system", "run", "n", "left_out", "score", "signature"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "beside"),
+    [
+        ("error-rates", ("--lexicon", "none.txt"), "--lexicon"),
+        ("statistics", ("--system", "zz"), "--system"),
+        ("bleu", ("--round", "repeat", "--derive-classes"), "--round, --derive-classes"),
+        ("comparison", ("--among", "x", "--model", "mace"), "--model"),
+    ],
+)
+def test_it_refuses_options_that_the_kind_does_not_go_by(
+    campaign: Campaign, kind: str, options: tuple[str, ...], beside: str
+) -> None:
+    ran = run("report", campaign.slug, "--kind", kind, *options)
+    assert (ran.code, ran.err.strip()) == (2, f"The report {kind} does not go by {beside}; leave that out.")
+
+
+def test_it_knows_of_every_kind_what_it_goes_by() -> None:
+    assert set(USES) == set(REPORTS)

@@ -200,7 +200,23 @@ def test_it_names_missing_unknown_and_surplus_rows(tmp_path: Path) -> None:
 
     assert [(error["line"], error["message"]) for error in errors] == [
         (7, "There is no item “t99” here."),
-        (None, "There is no row for “PersonX writes letter 6 | oWant | PersonX seals it 6” (position 6)."),
+        (
+            None,
+            "There is no row for “t6” (“PersonX writes letter 6 | oWant | PersonX seals it 6”, position 6).",
+        ),
+    ]
+
+
+def test_it_names_missing_rows_by_their_texts_where_the_file_has_no_ids(tmp_path: Path) -> None:
+    small(tmp_path)
+    rows = [
+        {name: row[name] for name in ("head", "relation", "tail")} | {"prediction": 1} for row in triples(5)
+    ]
+
+    errors = refused(predictions(tmp_path, rows), "--system", "s").document["errors"]
+
+    assert [error["message"] for error in errors] == [
+        "There is no row for “PersonX writes letter 6 | oWant | PersonX seals it 6” (position 6)."
     ]
 
 
@@ -279,10 +295,11 @@ def test_it_takes_the_lowest_of_equal_thresholds(tmp_path: Path) -> None:
     ("arguments", "code", "sentence"),
     [
         (("--threshold", "high"), 2, "--threshold takes a number or tune"),
-        (("--threshold", "nan"), 1, "The threshold is a number"),
+        (("--threshold", "nan"), 2, "--threshold takes a number or tune"),
         (("--system", " "), 1, "Name the system."),
         (("--release", "v1"), 1, "There is no release “v1”"),
         (("--column", "score"), 1, "lacks the column score"),
+        (("--column", "score"), 1, "needed are prediction. See --column."),
         (("--labels", "final"), 1, "no final labels yet"),
     ],
 )
@@ -443,3 +460,17 @@ def test_it_says_where_there_is_nothing_to_compare_translations_with(tmp_path: P
     ran = run("score", "main", predictions(tmp_path, rows), "--system", "s")
 
     assert (ran.code, "no references" in ran.err) == (1, True)
+
+
+def test_it_lists_unknown_items_and_bad_predictions_in_one_go(tmp_path: Path) -> None:
+    small(tmp_path)
+    rows = [*by_id(1, "high", 1), {"triple_id": "t99", "prediction": 1}]
+    errors = refused(predictions(tmp_path, rows), "--system", "s").document["errors"]
+    assert [(error["line"], error["column"]) for error in errors] == [(3, "prediction"), (5, None)]
+
+
+def test_it_says_how_a_column_of_another_name_is_read(tmp_path: Path) -> None:
+    small(tmp_path)
+    rows = [{"triple_id": f"t{place}", "score": 1} for place in range(1, 7)]
+    ran = refused(predictions(tmp_path, rows), "--system", "s")
+    assert ran.document["errors"][0]["message"].endswith("needed are prediction. See --column.")

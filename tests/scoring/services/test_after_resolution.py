@@ -11,7 +11,8 @@ from annotation.services.people import add_member
 from scoring.records import records
 from scoring.reports import as_markdown
 from scoring.services.evaluations import request_agreement
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from scoring.tasks import agreement
 from tests.factories import answer, make_assignment, make_user
 from tests.material import answer_everything, load_rows, new_campaign, triples

@@ -13,7 +13,8 @@ from annotation.services.people import add_member
 from scoring.records import records
 from scoring.reports import as_latex, as_markdown
 from scoring.services.evaluations import request_agreement
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from scoring.tasks import agreement
 from tests.factories import make_user
 from tests.material import answer_everything, load_rows, new_campaign, triples
@@ -60,6 +61,23 @@ def test_versions_and_months_are_told_apart_where_there_are_several(campaign: Ca
     assert {name: found["n_items"] for name, found in by["guideline"].items()} == {"1": 5, "2": 4, "mixed": 1}
     assert {name: found["n_items"] for name, found in by["month"].items()} == {"2026-03": 6, "2026-04": 4}
     assert by["month"]["2026-03"]["coefficients"]["raw"]["value"] == pytest.approx(5 / 6)
+
+
+def test_an_imported_label_stands_under_no_version(campaign: Campaign) -> None:
+    second = Guideline.objects.create(campaign=campaign, version=2, text_en="new", text_zh="新")
+    Annotation.objects.filter(assignment__item__position__gt=6).update(guideline=second)
+    Annotation.objects.filter(assignment__item__position=1).update(source=Annotation.Source.IMPORT)
+    half = Annotation.objects.filter(assignment__item__position=7, assignment__slot=1)
+    half.update(source=Annotation.Source.IMPORT)
+
+    by = report(campaign, "agreement", Options())["by"]
+
+    assert {name: found["n_items"] for name, found in by["guideline"].items()} == {
+        "1": 5,
+        "2": 3,
+        "mixed": 1,
+        "not recorded": 1,
+    }
 
 
 def test_it_is_counted_on_each_label(campaign: Campaign) -> None:

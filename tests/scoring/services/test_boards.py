@@ -14,7 +14,8 @@ from scoring.models import Submission
 from scoring.reports import as_markdown
 from scoring.services.boards import board_document, leaderboard, over_runs, set_board
 from scoring.services.human_line import human_line
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from scoring.services.scores import Wish
 from scoring.services.submissions import submit
 from tests.factories import make_user

@@ -12,7 +12,8 @@ from annotation.models import Campaign
 from annotation.services.parts import assign_parts
 from scoring.reports import as_latex, as_markdown
 from scoring.services.comparing import CHOSEN_TWICE
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from tests.material import answer_everything, compounds, load_rows, new_campaign, run, run_json
 
 pytestmark = pytest.mark.django_db

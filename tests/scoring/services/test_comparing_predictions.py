@@ -16,7 +16,8 @@ from annotation.protocol.sentences import Sentence
 from annotation.services.errors import Refused
 from annotation.services.items import withdraw
 from scoring.reports import as_latex, as_markdown
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from scoring.services.release_content import SplitWish
 from scoring.services.releases import freeze
 from scoring.services.scores import Wish

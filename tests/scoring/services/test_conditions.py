@@ -10,7 +10,8 @@ from annotation.models import Annotation, Campaign
 from annotation.services.parts import assign_parts
 from scoring.records import records
 from scoring.reports import as_latex, as_markdown
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from tests.material import answer_everything, compounds, load_rows, new_campaign
 
 pytestmark = pytest.mark.django_db

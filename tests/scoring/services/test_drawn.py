@@ -8,7 +8,8 @@ from annotation.models import Assignment, Campaign
 from annotation.services.parts import assign_parts
 from scoring.services.drawn import sample_of
 from scoring.services.files import NamedFile
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from tests.material import (
     answer_everything,
     as_csv,

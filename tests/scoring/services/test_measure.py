@@ -10,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from annotation.models import Assignment, Campaign, Context, Item
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
-from scoring.services.measure import REPORTS, Options, report
+from scoring.services.measure import REPORTS, report
+from scoring.services.options import Options
 from tests.material import (
     answer_everything,
     compounds,
@@ -182,7 +183,7 @@ def test_it_rests_on_final_labels_once_there_are_some(tmp_path: Path) -> None:
     assert plausible() == (3, "imported")
     ran = run("report", campaign.slug, "--kind", "statistics", "--labels", "final", "--json")
     assert ran.code == 1
-    assert "no final labels yet; run finalize first" in ran.document["errors"][0]["message"]
+    assert "no final labels yet; compute them first" in ran.document["errors"][0]["message"]
     finalize(campaign)
     assert plausible() == (0, "final")
     assert plausible("--labels", "imported") == (3, "imported")
@@ -222,8 +223,8 @@ def test_it_lists_the_systems_where_it_must_be_told_which(tmp_path: Path) -> Non
         for options in ([], ["--system", "large"], ["--system", "none"], ["--run", "3"]):
             ran = run("report", campaign.slug, "--kind", kind, *options, "--json")
             assert ran.code == 1
-            for name in ("--system base", "--system large --run 1", "--system large --run 2"):
-                assert name in ran.document["errors"][0]["message"]
+            names = "“base”, “large / 1”, “large / 2”. See --system, --run."
+            assert names in ran.document["errors"][0]["message"]
     for options in (["--system", "base"], ["--system", "large", "--run", "2"], ["--run", "1"]):
         assert run("report", campaign.slug, "--kind", "bleu", *options).code == 0
 
@@ -236,7 +237,9 @@ def test_it_says_which_reports_do_not_fit_a_campaign(kind: str, tmp_path: Path) 
         if kind in kinds:
             assert ran.code == 1
             assert f"for a campaign of {protocol}s" in ran.document["errors"][0]["message"]
-        elif kind == "comparison" or (protocol == "compound" and kind not in ("agreement", "methods")):
+        elif kind == "comparison" or (
+            protocol == "compound" and kind not in ("agreement", "methods", "what-if")
+        ):
             assert ran.code == 1  # nothing was imported or sent in, or no lexicon given
         else:
             assert ran.code == 0

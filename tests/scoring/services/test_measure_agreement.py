@@ -10,7 +10,8 @@ from django.utils import timezone
 from annotation.models import Assignment, Campaign, Design, Item, Part
 from annotation.services.errors import Refused
 from annotation.services.parts import assign_parts
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from tests.material import (
     answer_everything,
     compounds,
@@ -193,7 +194,14 @@ def test_parts_stand_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 def test_it_names_the_rounds_there_are_whatever_is_measured(kind: str, tmp_path: Path) -> None:
     campaign = new_campaign("compound")
     load_rows(campaign, compounds(1, system="base"), tmp_path)
-    ran = run("report", campaign.slug, "--kind", kind, "--round", "spot_check", "--json")
+    with pytest.raises(Refused, match="“spot_check” in this campaign; its rounds: main"):
+        report(campaign, kind, Options(round="spot_check"))
+
+
+def test_the_command_names_the_rounds_there_are(tmp_path: Path) -> None:
+    campaign = new_campaign("compound")
+    load_rows(campaign, compounds(1, system="base"), tmp_path)
+    ran = run("report", campaign.slug, "--kind", "agreement", "--round", "spot_check", "--json")
     assert ran.code == 1
     assert ran.document["errors"][0]["message"] == (
         "There is no round “spot_check” in this campaign; its rounds: main."

@@ -57,7 +57,7 @@ def test_it_names_every_coefficient_and_what_it_rests_on(tmp_path: Path) -> None
         "on the scale 0, 0.5, 1; experts 4, judgements 24,",
         "dealt by the design cyclic with seed 3 (hash ",
         "drawn with seed 7",
-        "by version of the guidelines: 1: 24.",
+        "by version of the guidelines: version 1: 24.",
         "Triples came fully shuffled.",
         "by the rule ckbp2 (version ",
         "raw agreement 0.9167 [",
@@ -129,6 +129,19 @@ def test_it_supposes_nothing_of_judgements_made_elsewhere(tmp_path: Path) -> Non
     assert "Under which conditions they were given elsewhere is not recorded, nor" in found
     assert "by which rule they were made is not recorded" in found
     assert "Triples came" not in found
+    assert "version of the guidelines" not in found
+
+
+def test_imported_judgements_claim_no_version_of_the_guidelines(tmp_path: Path) -> None:
+    campaign = judged("triple", tmp_path)
+    judgement = Annotation.objects.order_by("pk").first()
+    assert judgement is not None
+    Annotation.objects.filter(pk=judgement.pk).update(source=Annotation.Source.IMPORT)
+
+    document = run_json(*METHODS)
+
+    assert campaign.slug == document["campaign"]
+    assert "by version of the guidelines: version 1: 23; not recorded: 1." in document["text"]["en"]
 
 
 def test_it_says_how_submissions_are_scored(tmp_path: Path) -> None:

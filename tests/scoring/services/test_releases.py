@@ -236,7 +236,7 @@ def test_it_writes_a_paragraph_for_a_paper(tmp_path: Path) -> None:
     for sentence in (
         "Experts judge on their own, k = 2 of them each item, on the scale 0, 0.5, 1; experts 2, judgements 40,",
         "Items were dealt by the design cyclic with seed 1 (hash ",
-        "by version of the guidelines: 1: 40.",
+        "by version of the guidelines: version 1: 40.",
         "Krippendorff's alpha (nominal) 1.0000",
         "Gwet's AC2 with quadratic weights 1.0000",
         "(n = 20)",
@@ -259,6 +259,8 @@ def test_it_supposes_nothing_of_judgements_made_elsewhere(tmp_path: Path) -> Non
     for path in ("METHODS.md", "DATASHEET.md"):
         assert "given elsewhere is not recorded" in files[path].decode()
         assert "Settings of the judging page" not in files[path].decode()
+        assert "version 1" not in files[path].decode()
+    assert [row["guideline"] for row in table_of(files, "csv/votes.csv")] == [""] * 3
 
 
 # Splits

@@ -9,7 +9,8 @@ import pytest
 from annotation.models import Campaign
 from annotation.protocol.sentences import Sentence
 from annotation.services.parts import assign_parts
-from scoring.services.measure import Options, report
+from scoring.services.measure import report
+from scoring.services.options import Options
 from scoring.services.scores import Wish
 from scoring.services.submissions import submit
 from tests.material import answer_everything, as_csv, compounds, load_rows, new_campaign, triples

@@ -12,7 +12,7 @@ from annotation.services import sentences
 from annotation.services.people import add_member
 from scoring.figures import draw
 from scoring.models import Prediction, Submission
-from scoring.services.measure import Options
+from scoring.services.options import Options
 from scoring.services.pictures import curve_of, picture_of
 from tests.factories import make_user
 from tests.material import load_rows, new_campaign, run, triples

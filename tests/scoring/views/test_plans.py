@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from django.core.management.base import CommandError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
@@ -229,3 +230,33 @@ def test_it_takes_nothing_from_open_answers_unless_it_is_written_down(mei: User,
         ("plan", mei, 1),
         ("plan", None, 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [
+        (("--width", 0), 1, "half an interval is between 0 and 50 points long. See --width."),
+        (("--seconds", -1), 1, "which is a day. See --seconds."),
+    ],
+)
+def test_the_command_names_the_option_that_is_wrong(
+    mei: User, options: tuple[object, ...], code: int, sentence: str
+) -> None:
+    empty(mei, "compound")
+    ran = run("plan", "main", "--goal", "precision", *options)
+    assert (ran.code, sentence in ran.err) == (code, True), ran.err
+
+
+def test_the_table_says_why_there_are_no_hours(mei: User) -> None:
+    empty(mei, "compound")
+    for goal in ("precision", "spot-check"):
+        without = run("plan", "main", "--goal", goal).out
+        assert "no pace is known yet, so there are no hours" in without
+        assert "no pace is known" not in run("plan", "main", "--goal", goal, "--seconds", 9).out
+
+
+def test_the_command_takes_no_number_that_is_none(mei: User) -> None:
+    empty(mei, "compound")
+    for text in ("nan", "inf", "abc"):
+        with pytest.raises(CommandError, match="--width: invalid number"):
+            run("plan", "main", "--goal", "precision", "--width", text)

@@ -18,7 +18,7 @@ from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
 from scoring.services.behind import Number, items_behind
 from scoring.services.evaluations import request_agreement
-from scoring.services.measure import Options
+from scoring.services.options import Options
 from scoring.tasks import agreement
 from tests.factories import answer, make_assignment, make_user
 from tests.material import answer_everything, compounds, load_rows, new_campaign, triples

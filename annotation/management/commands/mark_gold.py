@@ -1,0 +1,43 @@
+"""Mark items whose label is known beforehand."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotation.formats.judgements import read_judgements
+from annotation.formats.tables import read_table
+from annotation.management.base import AssayCommand, Outcome, counted, describe_issues, get_campaign
+from annotation.services.gold import NOBODY, mark_file
+
+
+class Command(AssayCommand):
+    """`mark_gold SLUG FILE`"""
+
+    help = "Mark gold items: item_id or triple_id (or head, relation, tail), label, and a note if you like."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("slug")
+        parser.add_argument("file")
+        parser.add_argument("--column", help="the column that holds the labels")
+
+    def run(self, **options: Any) -> Outcome:
+        campaign = get_campaign(options["slug"])
+        path = Path(options["file"])
+        file = read_judgements(
+            read_table(path, name=path.name),
+            protocol=campaign.protocol,
+            annotator=NOBODY,
+            column=options["column"],
+        )
+        report, marked = mark_file(campaign, file, by=None)
+        document = report.as_json()
+        told = {name: document[name] for name in ("file", "rows", "unknown_columns", "errors", "warnings")}
+        counts = {"added": 0, "changed": 0, "unchanged": 0} if marked is None else marked.as_json()
+        head = f"{file.name}: {counted(file.n_rows, 'row')}, {counts['added']} marked, {counts['changed']} changed."
+        if marked is None:
+            head += " Nothing was stored."
+        return Outcome(
+            {**told, **counts}, "\n".join([head, *describe_issues(document)]), ok=marked is not None
+        )

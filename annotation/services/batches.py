@@ -1,0 +1,255 @@
+"""Batches: what was given out of the main round at a time, closed so that its items can be discussed and settled.
+
+Each confirmed design is a batch. Closed, its answers are frozen: all its parts count as handed in, by everybody, and
+none of them is given back. What was not answered by then is withdrawn, so that nobody is asked for it any more; an
+answer to it that arrives later is kept aside like every answer that comes too late. Opened again, which is possible as
+long as nobody has seen another's answers in it, it stands as it stood.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, F, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.models import (
+    Arbitration,
+    Assignment,
+    AuditEntry,
+    Campaign,
+    Design,
+    HandIn,
+    Item,
+    Part,
+    Round,
+    Thread,
+    User,
+)
+from annotation.services.errors import NotYours, Refused
+from annotation.services.people import audit
+
+CLOSED, OPENED_AGAIN = "batch closed", "batch opened again"
+REASON_LENGTH = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """A batch and how far it is. People go by pseudonym; `missing` says how many answers are to come from whom."""
+
+    pk: int
+    number: int
+    parts: Sequence[int]  # their indexes
+    n_items: int
+    given: int
+    answered: int
+    missing: Mapping[str, int]
+    not_handed_in: Sequence[str]
+    opened: int  # items opened to discussion
+    decided: int  # items on which an arbiter decided
+    closed_at: datetime | None
+    reason: str  # why it was closed without all answers
+    missed: Mapping[str, int]  # the answers it was closed without
+
+    @property
+    def complete(self) -> bool:
+        return self.answered == self.given
+
+    @property
+    def may_reopen(self) -> bool:
+        return self.closed_at is not None and not (self.opened or self.decided)
+
+
+def batches_of(campaign: Campaign) -> list[Batch]:
+    """Every batch, the first one first. Eight queries, whatever the campaign's size."""
+    designs = list(_designs(campaign).order_by("pk"))
+    names = dict(campaign.memberships.values_list("user", "pseudonym"))
+    rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in (
+        _rows(campaign)
+        .values("part__design", "expert")
+        .annotate(given=Count("pk"), answered=Count("answered_at"), parts=Count("part", distinct=True))
+    ):
+        rows[row["part__design"]].append(row)
+    items = _by_design(_rows(campaign), "item")
+    handed_in = Counter(HandIn.objects.filter(part__design__in=designs).values_list("part__design", "expert"))
+    parts: dict[int, list[int]] = defaultdict(list)
+    for of_design, index in Part.objects.filter(design__in=designs).values_list("design", "index"):
+        parts[of_design].append(index)
+    opened = _by_design(
+        _rows(campaign).filter(item__thread__opened_at__gte=F("part__design__closed_at")), "item"
+    )
+    decided = _by_design(_rows(campaign).filter(item__arbitrations__isnull=False), "item")
+    closings = _closings(campaign)
+    return [
+        Batch(
+            pk=design.pk,
+            number=number,
+            parts=parts[design.pk],
+            n_items=items.get(design.pk, 0),
+            given=sum(row["given"] for row in rows[design.pk]),
+            answered=sum(row["answered"] for row in rows[design.pk]),
+            missing={
+                names.get(row["expert"], "–"): row["given"] - row["answered"]
+                for row in rows[design.pk]
+                if row["given"] > row["answered"]
+            },
+            not_handed_in=sorted(
+                names.get(row["expert"], "–")
+                for row in rows[design.pk]
+                if handed_in[design.pk, row["expert"]] < row["parts"]
+            ),
+            opened=opened.get(design.pk, 0),
+            decided=decided.get(design.pk, 0),
+            closed_at=design.closed_at,
+            reason=closings.get(design.pk, {}).get("reason", "") if design.closed_at else "",
+            missed=closings.get(design.pk, {}).get("missing", {}) if design.closed_at else {},
+        )
+        for number, design in enumerate(designs, start=1)
+    ]
+
+
+def _designs(campaign: Campaign) -> Any:
+    return Design.objects.filter(round__campaign=campaign, round__kind=Round.Kind.MAIN)
+
+
+def _rows(campaign: Campaign) -> Any:
+    return Assignment.objects.filter(
+        part__design__in=_designs(campaign), withdrawn_at__isnull=True, item__retired_at__isnull=True
+    ).order_by()
+
+
+def _by_design(rows: Any, what: str) -> dict[int, int]:
+    return dict(rows.values_list("part__design").annotate(n=Count(what, distinct=True)))
+
+
+def _closings(campaign: Campaign) -> dict[int, dict[str, Any]]:
+    entries = AuditEntry.objects.filter(campaign=campaign, action=CLOSED).order_by("pk")
+    return {entry.detail["design"]: entry.detail for entry in entries}
+
+
+def close_batch(campaign: Campaign, pk: int, *, by: User | None, reason: str = "") -> Design:
+    """Freeze a batch's answers. Closed already, it stays as it is.
+
+    Raises NotYours; Refused where answers are missing and no reason says why it is closed without them.
+    """
+    reason = reason.strip()
+    if len(reason) > REASON_LENGTH:
+        raise Refused(_("Give the reason in at most %(limit)d characters.") % {"limit": REASON_LENGTH})
+    with transaction.atomic():
+        design = _locked(campaign, pk)
+        if design.closed_at is not None:
+            return design
+        now = timezone.now()
+        missing = _withdraw_unanswered(design, now)
+        if missing and not reason:
+            raise Refused(
+                _(
+                    "Answers are still to come: %(missing)s. Wait for them, or say why the batch is closed without."
+                )
+                % {"missing": ", ".join(f"{name} {n}" for name, n in missing.items())}
+            )
+        Design.objects.filter(pk=pk).update(closed_at=now)
+        waited_for = _hand_in_everything(design, now)
+        design.closed_at = now
+        detail = {"design": pk, "batch": _number(design), "missing": missing, "not_handed_in": waited_for}
+        audit(campaign, by, CLOSED, {**detail, "reason": reason})
+    return design
+
+
+def _withdraw_unanswered(design: Design, now: datetime) -> dict[str, int]:
+    """By pseudonym, how many answers were still to come. An answer that is being saved at this moment counts if it is
+    stored before its row is taken away, and is kept aside if it is not: the row decides.
+    """
+    unanswered = Assignment.objects.filter(
+        part__design=design, withdrawn_at__isnull=True, answered_at__isnull=True
+    )
+    unanswered.update(withdrawn_at=now)
+    taken = Assignment.objects.filter(part__design=design, withdrawn_at=now, item__retired_at__isnull=True)
+    names = dict(design.round.campaign.memberships.values_list("user", "pseudonym"))
+    counts = taken.order_by().values_list("expert").annotate(n=Count("pk"))
+    return dict(sorted((names.get(expert, "–"), n) for expert, n in counts))
+
+
+def _hand_in_everything(design: Design, now: datetime) -> list[str]:
+    """Who had not handed in what was theirs, by pseudonym. These hand-ins bear the moment of the closing."""
+    pairs = set(Assignment.objects.filter(part__design=design).values_list("part", "expert").distinct())
+    there = HandIn.objects.filter(part__design=design)
+    known = {(part, expert): pk for pk, part, expert in there.values_list("pk", "part", "expert")}
+    new = sorted(pairs - known.keys())
+    HandIn.objects.bulk_create(
+        (HandIn(part_id=part, expert_id=expert) for part, expert in new),
+        ignore_conflicts=True,  # handed in at this very moment
+    )
+    there.exclude(pk__in=known.values()).update(at=now)
+    names = dict(design.round.campaign.memberships.values_list("user", "pseudonym"))
+    return sorted({names.get(expert, "–") for _part, expert in new})
+
+
+def reopen_batch(campaign: Campaign, pk: int, *, by: User | None) -> Design:
+    """Undo the closing: who had not handed in goes on judging. Open already, it stays as it is.
+
+    Raises NotYours; Refused once an item in it was opened to discussion or decided, for good.
+    """
+    with transaction.atomic():
+        design = _locked(campaign, pk)
+        if design.closed_at is None:
+            return design
+        in_it = Item.objects.filter(assignments__part__design=design)
+        seen = Thread.objects.filter(item__in=in_it, opened_at__gte=design.closed_at)
+        if seen.exists() or Arbitration.objects.filter(item__in=in_it).exists():
+            raise Refused(
+                _("Items of this batch were opened to discussion or decided: its answers stay as they are.")
+            )
+        again = Assignment.objects.filter(item__in=in_it, round__kind=Round.Kind.REJUDGEMENT)
+        if again.exists():
+            raise Refused(
+                _("Items of this batch were given out to be judged again: its answers stay as they are.")
+            )
+        frozen = Assignment.objects.filter(part__design=design, withdrawn_at=design.closed_at)
+        frozen.filter(item__retired_at__isnull=True).update(withdrawn_at=None)
+        HandIn.objects.filter(part__design=design, at=design.closed_at).delete()
+        Design.objects.filter(pk=pk).update(closed_at=None)
+        design.closed_at = None
+        audit(campaign, by, OPENED_AGAIN, {"design": pk, "batch": _number(design)})
+    return design
+
+
+def _locked(campaign: Campaign, pk: int) -> Design:
+    """The batch as it stands now, until the transaction ends: two managers at once come one after the other."""
+    found: Design | None = (
+        _designs(campaign)
+        .filter(pk=pk)
+        .select_for_update(of=("self",))
+        .select_related("round__campaign")
+        .first()
+    )
+    if found is None:
+        raise NotYours(_("There is no such batch in this campaign."))
+    return found
+
+
+def _number(design: Design) -> int:
+    return int(_designs(design.round.campaign).filter(pk__lte=design.pk).count())
+
+
+def batch_of_part(part: Part) -> tuple[int, datetime | None]:
+    """The number of the batch that a part of the main round belongs to, and when it was closed."""
+    design = Design.objects.select_related("round__campaign").get(pk=part.design_id)
+    return _number(design), design.closed_at
+
+
+def refuse_frozen(items: Sequence[int], why: str) -> None:
+    """Refuse, for this reason, what would take the independent answers away from one of these items."""
+    frozen = Assignment.objects.filter(
+        Q(part__design__closed_at__isnull=False) | Q(item__thread__isnull=False),
+        item__in=items,
+        round__kind=Round.Kind.MAIN,
+        withdrawn_at__isnull=True,
+    )
+    if frozen.exists():
+        raise Refused(why)

@@ -1,0 +1,420 @@
+"""Talking about an item once its independent answers are frozen: threads, comments, decisions, what is unread.
+
+A thread is open to the managers and to those who judged the item on their own, and to nobody else. Experts go by
+“Expert 1”, “Expert 2” or by their pseudonyms, as the campaign says; managers see both. Answers of a resolution or a
+re-judgement are shown once their round is closed: until then each expert judges again without the other's new answer.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.models import (
+    Annotation,
+    Arbitration,
+    Assignment,
+    Campaign,
+    Comment,
+    Item,
+    Membership,
+    Round,
+    Thread,
+    ThreadSeen,
+    User,
+)
+from annotation.protocol.base import get_protocol
+from annotation.protocol.errors import ProtocolError
+from annotation.services.effective import AGAIN
+from annotation.services.errors import KeyReused, NotYours, Refused
+from annotation.services.frozen import frozen_answers, openable_items
+from annotation.services.people import audit
+
+LENGTH = 2000  # code points of a comment and of a decision, counted alike in the browser
+SHOWS = ("open", "unread", "resolved", "all")
+_MENTION = re.compile(r"@([A-Za-z][0-9]{1,4})(?![A-Za-z0-9])")
+
+
+# Opening -------------------------------------------------------------------------------------------------------
+
+
+def open_thread(campaign: Campaign, item: int, *, by: User | None) -> Thread:
+    """Open one item to discussion, which freezes its answers for good. Opened already, it stays as it is.
+
+    Raises NotYours; Refused while somebody is still to judge it, or may still change their answer.
+    """
+    with transaction.atomic():
+        found = Item.objects.published().filter(campaign=campaign, pk=item)
+        if not found.select_for_update(of=("self",)).exists():
+            raise NotYours(_("There is no such item in this campaign."))
+        thread = Thread.objects.filter(item=item).first()
+        if thread is not None:
+            return thread
+        if not openable_items(campaign).filter(pk=item).exists():
+            raise Refused(
+                _(
+                    "This item cannot be discussed yet: its batch or dry run is not closed, an answer is missing, or "
+                    "somebody is still to judge it."
+                )
+            )
+        (made,) = open_threads(campaign, [item], by=by)
+    return made
+
+
+def open_threads(campaign: Campaign, items: Sequence[int], *, by: User | None) -> list[Thread]:
+    """The same for many that may be opened; runs inside the caller's transaction.
+
+    Their numbers, which experts see in addresses, follow a drawn order: that of the file would tell classes apart.
+    """
+    new = Item.objects.filter(pk__in=items, thread__isnull=True).values_list("key", "pk", "position")
+    drawn = sorted(new, key=lambda row: sha256(f"{campaign.seed}\n{row[0]}\n{row[1]}".encode()).digest())
+    made = Thread.objects.bulk_create(Thread(item_id=item, opened_by=by) for _key, item, _position in drawn)
+    if drawn:
+        positions = sorted(position for *_row, position in drawn)
+        audit(campaign, by, "items opened to discussion", {"items": len(drawn), "positions": positions[:100]})
+    return made
+
+
+# Who may see it, and what is unread ----------------------------------------------------------------------------
+
+
+def threads_for(member: Membership) -> QuerySet[Thread]:
+    """The threads that this person may open: a manager all, an expert those of items they judged on their own."""
+    threads = Thread.objects.filter(item__campaign=member.campaign_id)
+    if member.role == Membership.Role.MANAGER:
+        return threads
+    if member.role != Membership.Role.EXPERT:
+        return threads.none()
+    return threads.filter(Exists(frozen_answers().filter(item=OuterRef("item"), expert=member.user_id)))
+
+
+def thread_for(member: Membership, pk: int) -> Thread:
+    """One of them, or NotYours."""
+    found = (
+        threads_for(member).filter(pk=pk).select_related("item__unit", "item__context", "guideline").first()
+    )
+    if found is None:
+        raise NotYours(_("There is no such discussion among yours."))
+    return found
+
+
+def unread_threads(member: Membership) -> int:
+    """How many threads hold something that this person has not read. One query."""
+    return int(_with_news(member).filter(news=True).count())
+
+
+def _with_news(member: Membership) -> Any:
+    """`news`: others said something since this person last looked. An expert is also told of a thread that they have
+    never looked into and of a decision.
+    """
+    seen = ThreadSeen.objects.filter(thread=OuterRef("pk"), user=member.user_id).values("seen_at")[:1]
+    threads = threads_for(member).annotate(
+        seen_at=Subquery(seen), since=Coalesce(Subquery(seen), F("opened_at"))
+    )
+    said = Comment.objects.filter(thread=OuterRef("pk"), at__gt=OuterRef("since")).exclude(
+        author=member.user_id
+    )
+    news: Any = Q(Exists(said))
+    if member.role == Membership.Role.EXPERT:
+        news |= Q(seen_at__isnull=True) | Q(resolved_at__gt=F("seen_at"))
+    return threads.annotate(news=Case(When(news, then=Value(True)), default=Value(False)))
+
+
+def mark_seen(member: Membership, pk: int, *, until: datetime) -> None:
+    """This person has read the thread as it stood at that moment. Said twice, or late, it takes nothing back."""
+    thread = thread_for(member, pk)
+    until = min(until, timezone.now())
+    seen, made = ThreadSeen.objects.get_or_create(
+        thread=thread, user_id=member.user_id, defaults={"seen_at": until}
+    )
+    if not made:
+        ThreadSeen.objects.filter(pk=seen.pk, seen_at__lt=until).update(seen_at=until)
+
+
+# Saying and deciding -------------------------------------------------------------------------------------------
+
+
+def say(member: Membership, pk: int, *, text: str, client_key: UUID) -> Comment:
+    """Say something in a thread. Sent again under its key, it is said once.
+
+    Raises NotYours; ProtocolError for a text that is empty or too long; KeyReused; Refused where it is resolved.
+    """
+    thread = thread_for(member, pk)
+    text = checked_text(text)
+    found = Comment.objects.filter(author=member.user_id, client_key=client_key).first()
+    if found is not None:
+        if (found.thread_id, found.text) != (thread.pk, text):
+            raise KeyReused(_("This client key was used for another comment; use a new key for a new one."))
+        return found
+    with transaction.atomic():
+        open_now = Thread.objects.select_for_update().filter(pk=thread.pk, resolved_at__isnull=True)
+        if not open_now.exists():
+            raise Refused(_("This discussion is resolved; a project manager can open it again."))
+        comment, made = Comment.objects.get_or_create(
+            author_id=member.user_id, client_key=client_key, defaults={"thread": thread, "text": text}
+        )
+        if made:
+            comment.mentions.set(_mentioned(member, thread, text))
+    return comment
+
+
+def checked_text(text: str) -> str:
+    """The text as it is stored; a ProtocolError where it is empty or too long."""
+    text = text.replace("\r\n", "\n").strip()
+    if "\0" in text:
+        raise ProtocolError(_("The text holds U+0000, which cannot be stored."))
+    if not text or len(text) > LENGTH:
+        raise ProtocolError(_("Write 1 to %(limit)d characters.") % {"limit": LENGTH})
+    return text
+
+
+def _mentioned(member: Membership, thread: Thread, text: str) -> list[int]:
+    called = {name.upper() for name in _MENTION.findall(text)}
+    if not called:
+        return []
+    names = _names(member, thread)
+    return [user for user, person in names.items() if called & set(person.handles)]
+
+
+def resolve(member: Membership, pk: int, *, decision: str) -> Thread:
+    """Close a thread with what was decided. Raises NotYours, ProtocolError, Refused where it is resolved already."""
+    thread = thread_for(member, pk)
+    decision = checked_text(decision)
+    with transaction.atomic():
+        resolved = Thread.objects.filter(pk=thread.pk, resolved_at__isnull=True).update(
+            decision=decision, resolved_by=member.user_id, resolved_at=timezone.now()
+        )
+        if not resolved:
+            raise Refused(
+                _("Somebody else resolved this discussion meanwhile; look at their decision first.")
+            )
+        audit(member.campaign, member.user, "discussion resolved", _called(thread))
+    return thread
+
+
+def reopen(member: Membership, pk: int) -> Thread:
+    """Go on talking; the decision so far stays as a draft of the next. Open already, it stays as it is."""
+    thread = thread_for(member, pk)
+    with transaction.atomic():
+        if Thread.objects.filter(pk=thread.pk, resolved_at__isnull=False).update(
+            resolved_by=None, resolved_at=None
+        ):
+            audit(member.campaign, member.user, "discussion opened again", _called(thread))
+    return thread
+
+
+def _called(thread: Thread) -> dict[str, object]:
+    return {"thread": thread.pk, "position": thread.item.position}
+
+
+# Looking -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """How somebody is called in a thread, and by which names they can be turned to."""
+
+    name: str
+    handles: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """An independent answer, or one given again, as the thread shows it."""
+
+    person: Person
+    own: bool
+    answer: Mapping[str, str] | None  # label by name and detail; None for a cannot judge
+    cause: str
+    reasons: Sequence[str] = ()
+    atoms: Sequence[str] = ()
+    note: str = ""
+    unsure: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remark:
+    """A comment as the thread shows it."""
+
+    comment: Comment
+    person: Person
+    own: bool
+    mentions: Sequence[Person]
+    to_you: bool
+    new: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadPage:
+    """Everything the page of a thread shows. `seen_to`: the moment of the last thing on it."""
+
+    thread: Thread
+    independent: Sequence[Said]
+    again: Sequence[Said]
+    remarks: Sequence[Remark]
+    decision: Arbitration | None
+    can_turn_to: Sequence[str]
+    unread: bool
+    seen_to: datetime
+    position: int | None = None  # the screen on which this expert judges the item again, now
+    resolver: str = ""
+    item: Item = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "item", self.thread.item)
+
+
+def thread_page(member: Membership, pk: int) -> ThreadPage:
+    """One thread. Twelve queries, however much was said. Raises NotYours."""
+    thread = thread_for(member, pk)
+    names = _names(member, thread)
+    row = _with_news(member).filter(pk=pk).values("news", "seen_at").get()
+    comments = list(thread.comments.prefetch_related("mentions"))
+    closed_again = Q(round__kind__in=AGAIN, round__state=Round.State.CLOSED)
+    resolver = names.get(thread.resolved_by_id or 0)
+    return ThreadPage(
+        thread=thread,
+        independent=_said(member, thread, frozen_answers(), names),
+        again=_said(
+            member,
+            thread,
+            Assignment.objects.filter(closed_again, withdrawn_at__isnull=True, answered_at__isnull=False),
+            names,
+        ),
+        remarks=[_remark(member, comment, names, row["seen_at"]) for comment in comments],
+        decision=Arbitration.objects.filter(item=thread.item_id, taken_back_at__isnull=True).first(),
+        can_turn_to=[
+            person.handles[-1] for user, person in names.items() if person.handles and user != member.user_id
+        ],
+        unread=row["news"],
+        seen_to=max(
+            [thread.opened_at, *(comment.at for comment in comments)]
+            + ([thread.resolved_at] if thread.resolved_at else [])
+        ),
+        position=_again_at(member, thread),
+        resolver=resolver.name if resolver else "",
+    )
+
+
+def _again_at(member: Membership, thread: Thread) -> int | None:
+    if member.role != Membership.Role.EXPERT:
+        return None
+    mine = Assignment.objects.filter(
+        item=thread.item_id,
+        expert=member.user_id,
+        round__kind=Round.Kind.RESOLUTION,
+        round__state=Round.State.OPEN,
+        withdrawn_at__isnull=True,
+    )
+    return mine.values_list("position", flat=True).first()
+
+
+def _names(member: Membership, thread: Thread) -> dict[int, Person]:
+    """By account, everybody who may come up in the thread. Experts by number in the order of their slots."""
+    campaign = member.campaign
+    pseudonyms = dict(campaign.memberships.values_list("user", "pseudonym"))
+    managers = campaign.memberships.filter(role=Membership.Role.MANAGER).values_list("user", flat=True)
+    names = {user: Person(name=pseudonyms[user], handles=(pseudonyms[user].upper(),)) for user in managers}
+    judged = frozen_answers().filter(item=thread.item_id).order_by("round__kind", "slot", "pk")
+    experts = dict.fromkeys(judged.values_list("expert", flat=True))
+    shown = campaign.names_in_discussion
+    for number, user in enumerate(experts, start=1):
+        pseudonym, handle = pseudonyms.get(user, "–"), f"E{number}"
+        if shown:
+            names[user] = Person(name=pseudonym, handles=(handle, pseudonym.upper()))
+            continue
+        called = _("Expert %(n)d") % {"n": number}
+        if member.role == Membership.Role.MANAGER:
+            names[user] = Person(name=f"{called} ({pseudonym})", handles=(pseudonym.upper(), handle))
+        else:  # a name that is taken for this one must not tell that it is
+            names[user] = Person(name=called, handles=(handle,))
+    return names
+
+
+def _said(
+    member: Membership, thread: Thread, rows: QuerySet[Assignment], names: Mapping[int, Person]
+) -> list[Said]:
+    found = (
+        Annotation.objects.filter(
+            assignment__in=rows.filter(item=thread.item_id), revision=F("assignment__revision")
+        )
+        .select_related("assignment")
+        .order_by("assignment__round", "assignment__slot")
+    )
+    protocol = get_protocol(member.campaign.protocol)
+    atoms = [str(atom[1]) for atom in thread.item.unit.atoms or []]
+    return [
+        Said(
+            person=names.get(row.assignment.expert_id, Person(name="–")),
+            own=row.assignment.expert_id == member.user_id,
+            answer={"label": protocol.answer(row.label).key, "detail": row.detail} if row.label else None,
+            cause=row.cannot_judge or row.problem,
+            reasons=row.reasons,
+            atoms=[atoms[atom] for atom in row.atoms if atom < len(atoms)],
+            note=row.note,
+            unsure=row.unsure,
+        )
+        for row in found
+    ]
+
+
+def _remark(
+    member: Membership, comment: Comment, names: Mapping[int, Person], seen_at: datetime | None
+) -> Remark:
+    own = comment.author_id == member.user_id
+    mentions = list(comment.mentions.all())
+    return Remark(
+        comment=comment,
+        person=names.get(comment.author_id, Person(name="–")),
+        own=own,
+        mentions=[names[user.pk] for user in mentions if user.pk in names],
+        to_you=any(user.pk == member.user_id for user in mentions),
+        new=not own and (seen_at is None or comment.at > seen_at),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreadLine:
+    """A thread in a list."""
+
+    thread: Thread
+    comments: int
+    news: bool
+    to_you: bool
+
+    @property
+    def item(self) -> Item:
+        return self.thread.item
+
+
+def thread_lines(member: Membership, *, show: str) -> Any:
+    """The threads of a list, those with news first, then the open ones; lines of them by `as_lines`."""
+    threads = _with_news(member).select_related("item__unit", "item__context")
+    match show:
+        case "open":
+            threads = threads.filter(resolved_at__isnull=True)
+        case "resolved":
+            threads = threads.filter(resolved_at__isnull=False)
+        case "unread":
+            threads = threads.filter(news=True)
+    turned = Comment.objects.filter(thread=OuterRef("pk"), mentions=member.user_id, at__gt=OuterRef("since"))
+    return threads.annotate(n_comments=Count("comments", distinct=True), to_you=Exists(turned)).order_by(
+        "-to_you", "-news", F("resolved_at").asc(nulls_first=True), "pk"
+    )
+
+
+def as_lines(threads: Sequence[Any]) -> list[ThreadLine]:
+    """A page of the list."""
+    return [
+        ThreadLine(thread=thread, comments=thread.n_comments, news=thread.news, to_you=thread.to_you)
+        for thread in threads
+    ]

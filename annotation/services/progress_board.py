@@ -1,0 +1,210 @@
+"""Progress by part, expert and day, when experts will be done, and their hours: counts only, nothing of any answer."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from django.db.models import Count, QuerySet
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+
+from annotation.models import Annotation, Assignment, Campaign, HandIn, Membership, Round
+from annotation.models.item import in_play
+from annotation.protocol.pace import Finish, expected_finish
+from annotation.services.errors import NotYours
+from annotation.services.hours import Hours, Statement, statement, statements
+from annotation.services.part_names import part_name
+
+DAYS_SHOWN = 14
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartLine:
+    """One expert's share of a part. `index` is None for judgements that came from a file without one."""
+
+    name: str
+    index: int | None
+    member: Membership
+    given: int
+    answered: int
+    handed_in_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpertLine:
+    """How far one expert is in the rounds that are open, when they may be done, and the hours that count."""
+
+    member: Membership
+    given: int
+    answered: int
+    finish: Finish
+    due_on: date | None
+    paid: float  # seconds, in all rounds
+
+    @property
+    def late(self) -> bool:
+        """Whether they are expected to be done after the day it is due."""
+        return bool(self.due_on and self.finish.day and self.finish.day > self.due_on)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DayLine:
+    """What everybody answered on one day, in the order of the board's experts."""
+
+    day: date
+    counts: Sequence[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """The whole page."""
+
+    parts: Sequence[PartLine]
+    experts: Sequence[ExpertLine]
+    days: Sequence[DayLine]
+
+
+def progress_board(campaign: Campaign, *, today: date | None = None) -> Board:
+    """Seven queries, whatever the campaign's size."""
+    today = today or timezone.localdate()
+    members = _experts(campaign)
+    rows = list(_shares(campaign))
+    per_day = _per_day(campaign)
+    paid = statements(campaign, [member.user_id for member in members])
+    due = dict(campaign.rounds.filter(state=Round.State.OPEN).values_list("pk", "due_on"))
+    experts = [
+        _expert_line(
+            member,
+            [row for row in rows if row["expert"] == member.user_id and row["round"] in due],
+            due,
+            per_day[member.user_id],
+            paid[member.user_id],
+            today,
+        )
+        for member in members
+    ]
+    return Board(parts=_part_lines(campaign, members, rows), experts=experts, days=_days(members, per_day))
+
+
+def _experts(campaign: Campaign) -> list[Membership]:
+    found = campaign.memberships.filter(role=Membership.Role.EXPERT)
+    return list(found.select_related("user").order_by("id"))
+
+
+def _shares(campaign: Campaign) -> QuerySet[Assignment, dict[str, Any]]:
+    return (
+        Assignment.objects.filter(in_play("item__"), round__campaign=campaign, withdrawn_at__isnull=True)
+        .order_by("round", "part__index", "expert")
+        .values("round", "round__kind", "round__number", "part__index", "expert")
+        .annotate(given=Count("pk"), answered=Count("answered_at"))
+    )
+
+
+def _per_day(campaign: Campaign) -> defaultdict[int, dict[date, int]]:
+    """By expert: how many answers they gave for the first time on each day; those of files have no day."""
+    rows = (
+        Annotation.objects.filter(assignment__round__campaign=campaign, revision=1)
+        .exclude(source=Annotation.Source.IMPORT)
+        .order_by()
+        .values("assignment__expert", on=TruncDate("created_at"))
+        .annotate(n=Count("pk"))
+        .values_list("assignment__expert", "on", "n")
+    )
+    found: defaultdict[int, dict[date, int]] = defaultdict(dict)
+    for expert, on, n in rows:
+        found[expert][on] = n
+    return found
+
+
+def _expert_line(
+    member: Membership,
+    rows: Sequence[Mapping[str, Any]],
+    due: Mapping[int, date | None],
+    per_day: Mapping[date, int],
+    paid: Statement,
+    today: date,
+) -> ExpertLine:
+    given, answered = sum(row["given"] for row in rows), sum(row["answered"] for row in rows)
+    waited_for = [due[row["round"]] for row in rows if row["answered"] < row["given"]]
+    return ExpertLine(
+        member=member,
+        given=given,
+        answered=answered,
+        finish=expected_finish(per_day, left=given - answered, today=today),
+        due_on=min((day for day in waited_for if day), default=None),
+        paid=paid.total.paid,
+    )
+
+
+def _part_lines(
+    campaign: Campaign, members: Sequence[Membership], rows: Sequence[Mapping[str, Any]]
+) -> list[PartLine]:
+    """Hidden repeats are units of the part they are mixed into."""
+    handed_in = {
+        (index, expert): at
+        for index, expert, at in HandIn.objects.filter(part__round__campaign=campaign).values_list(
+            "part__index", "expert", "at"
+        )
+    }
+    by_user = {member.user_id: member for member in members}
+    sums: dict[tuple[int | None, str, int], list[int]] = {}
+    for row in rows:
+        index = row["part__index"]
+        name = "" if index is None else part_name(row["round__kind"], row["round__number"], index)
+        counts = sums.setdefault((index, name, row["expert"]), [0, 0])
+        counts[0] += row["given"]
+        counts[1] += row["answered"]
+    return [
+        PartLine(
+            name=name,
+            index=index,
+            member=by_user[expert],
+            given=given,
+            answered=answered,
+            handed_in_at=handed_in.get((index, expert)) if index is not None else None,
+        )
+        for (index, name, expert), (given, answered) in sums.items()
+        if expert in by_user
+    ]
+
+
+def _days(members: Sequence[Membership], per_day: Mapping[int, Mapping[date, int]]) -> list[DayLine]:
+    """The last days on which anybody judged, the latest first."""
+    days = sorted({day for counts in per_day.values() for day in counts}, reverse=True)[:DAYS_SHOWN]
+    return [
+        DayLine(day=day, counts=[per_day.get(member.user_id, {}).get(day, 0) for member in members])
+        for day in days
+    ]
+
+
+# Hours ---------------------------------------------------------------------------------------------------------
+
+HOURS_COLUMNS = (
+    "expert", "day", "screens", "seat_seconds", "guideline_seconds", "practice_seconds", "discussion_seconds",
+    "correction_seconds", "counted_seconds",
+)  # fmt: skip
+
+
+def pay_statement(campaign: Campaign, member: int) -> tuple[Membership, Statement]:
+    """One expert's hours under the published rule; NotYours where there is no such expert."""
+    found = campaign.memberships.filter(pk=member, role=Membership.Role.EXPERT).select_related("user").first()
+    if found is None:
+        raise NotYours("There is no such expert in this campaign.")
+    return found, statement(campaign, found.user)
+
+
+def hours_rows(campaign: Campaign) -> Iterator[list[Any]]:
+    """Everybody's hours day by day, in `HOURS_COLUMNS`; people under their pseudonyms."""
+    members = _experts(campaign)
+    found = statements(campaign, [member.user_id for member in members])
+    for member in members:
+        for day in found[member.user_id].days:
+            yield _hours_row(member, day)
+
+
+def _hours_row(member: Membership, day: Hours) -> list[Any]:
+    on = day.day.isoformat() if day.day else None
+    clocks = (day.seat, day.guideline, day.practice, day.discussion, day.correction, day.paid)
+    return [member.pseudonym, on, day.screens, *(round(seconds, 1) for seconds in clocks)]

@@ -1,0 +1,433 @@
+"""Hidden repeats: a share of what each expert has judged is given to the same expert again, unmarked.
+
+A repeat stands in a round of its own, in the slot that its expert has in the main round, and in the *part* in which it
+comes up: so it is counted, named, postponed and handed in like the units around it, and nothing that the expert gets
+tells it from them. Its number on the expert's list and its place in the queue are made free by moving what comes later,
+beyond the screens that a page may hold already. Until it is judged, its original is in none of the lists in which the
+expert looks back (`screens.own_record`).
+
+Drawn rounds count from 2: the first holds the repeats that were imported.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Case, Count, F, Max, Min, Q, QuerySet, Value, When
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.models import Annotation, Assignment, Campaign, Membership, Round, User
+from annotation.protocol.orders import context_order
+from annotation.protocol.repeats import AHEAD, DISTANCE, Original, place_repeats, wanted_of
+from annotation.services.campaigns import check_seed, main_round
+from annotation.services.errors import NotYours, Refused
+from annotation.services.layout import CHUNK, store_in_chunks
+from annotation.services.people import audit
+from annotation.services.planner import renew_counts
+from annotation.services.rounds import FIRST_DRAWN, described
+
+_ELSEWHERE = 1_000_000_000  # positions that nobody has, for the moment in which they move
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatShare:
+    """What one expert would be given again. `old_enough`: judged in sittings that are over, and never repeated yet."""
+
+    member: Membership
+    answered: int
+    open: int
+    old_enough: int
+    spots: "tuple[_Spot, ...]"
+
+    @property
+    def n(self) -> int:
+        return len(self.spots)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatPlan:
+    """Who would get how much again. `after` is the number of the last draw there was, 0 without one."""
+
+    percent: float
+    seed: int
+    shares: tuple[RepeatShare, ...]
+    after: int
+
+    @property
+    def n(self) -> int:
+        return sum(share.n for share in self.shares)
+
+
+def plan_repeats(campaign: Campaign, *, percent: float, seed: int) -> RepeatPlan:
+    """What a draw would store now; stores nothing. Seven queries, whatever the campaign's size.
+
+    Raises Refused where the main round is closed, or the share is none.
+    """
+    check_seed(seed)
+    if not 0 < percent <= 100:
+        raise Refused(_("Name a share between 0 and 100 %."))
+    round_ = main_round(campaign)
+    if round_.state != Round.State.OPEN:
+        raise Refused(_("The main round is closed: there is nothing among which a repeat could come up."))
+    found = _Standing.of(round_)
+    shares = tuple(_share_of(member, found, percent=percent, seed=seed) for member in _experts(campaign))
+    return RepeatPlan(percent=percent, seed=seed, shares=shares, after=_last_draw(campaign))
+
+
+def draw_repeats(
+    campaign: Campaign, *, percent: float, seed: int, by: User | None, after: int | None = None
+) -> Round:
+    """Store a plan: the round, the repeats, and room for them, in one transaction.
+
+    `after` is the last draw that the manager saw: of two who confirm at once the second is refused. Raises Refused also
+    where nothing can be drawn.
+    """
+    with transaction.atomic():
+        # Written first: draws, new rounds and new parts queue up behind this one.
+        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)
+        main = main_round(campaign)
+        Round.objects.filter(pk=main.pk).update(state=F("state"))
+        planned = plan_repeats(campaign, percent=percent, seed=seed)
+        if after is not None and after != planned.after:
+            raise Refused(
+                _("Repeats were drawn since this was shown. Look at what would be drawn now, and confirm it.")
+            )
+        if not planned.n:
+            raise Refused(
+                _(
+                    "No unit can be given again: a repeat comes at least %(distance)d units and a sitting after its "
+                    "original, and behind the next %(ahead)d open units of its expert."
+                )
+                % {"distance": DISTANCE, "ahead": AHEAD}
+            )
+        round_ = _open(main, planned)
+        rounds = list(campaign.rounds.values_list("pk", flat=True))
+        for share in planned.shares:
+            if share.n:
+                _make_room(share, rounds=rounds)
+                store_in_chunks(Assignment, _rows(round_, share))
+        renew_counts(Assignment)
+        audit(campaign, by, "round opened", {**described(round_), **round_.settings})
+    return round_
+
+
+def take_out(campaign: Campaign, number: int, *, by: User | None) -> int:
+    """Withdraw the repeats of a draw that are not judged yet; returns how many units. What was judged stays."""
+    round_ = drawn_rounds(campaign).filter(number=number).first()
+    if round_ is None:
+        raise NotYours(_("There is no such draw in this campaign."))
+    with transaction.atomic():
+        rows = round_.assignments.filter(answered_at__isnull=True, withdrawn_at__isnull=True)
+        units = rows.values("expert", "unit").distinct().count()
+        if units:
+            rows.update(withdrawn_at=timezone.now())
+            audit(campaign, by, "repeats taken out", {**described(round_), "units": units})
+    return units
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawLine:
+    """One expert's repeats in a draw, in units: those that are still to come and those judged."""
+
+    member: Membership
+    given: int
+    answered: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw:
+    """A draw as it stands."""
+
+    round: Round
+    lines: tuple[DrawLine, ...]
+
+    @property
+    def given(self) -> int:
+        return sum(line.given for line in self.lines)
+
+    @property
+    def answered(self) -> int:
+        return sum(line.answered for line in self.lines)
+
+
+def draws_of(campaign: Campaign) -> list[Draw]:
+    """Every draw, the latest first. Three queries."""
+    members = {member.user_id: member for member in campaign.memberships.all()}
+    rows = (
+        Assignment.objects.filter(round__in=drawn_rounds(campaign), withdrawn_at__isnull=True)
+        .order_by()
+        .values("round", "expert")
+        .annotate(
+            given=Count("unit", distinct=True),
+            open=Count("unit", filter=Q(answered_at__isnull=True), distinct=True),
+        )
+    )
+    lines: dict[int, list[DrawLine]] = defaultdict(list)
+    for row in rows:
+        if row["expert"] in members:
+            lines[row["round"]].append(
+                DrawLine(
+                    member=members[row["expert"]], given=row["given"], answered=row["given"] - row["open"]
+                )
+            )
+    return [
+        Draw(round=round_, lines=tuple(sorted(lines[round_.pk], key=lambda line: line.member.pk)))
+        for round_ in drawn_rounds(campaign).order_by("-number")
+    ]
+
+
+def drawn_rounds(campaign: Campaign) -> QuerySet[Round]:
+    """Rounds of repeats that were drawn here, not imported."""
+    return campaign.rounds.filter(kind=Round.Kind.REPEAT, number__gte=FIRST_DRAWN)
+
+
+# Planning --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Screen:
+    """One screen of an expert in the main round."""
+
+    position: int
+    queue: int
+    part: int
+    unit: int
+    key: str
+    group: str
+    postponed: bool = False
+    last: datetime | None = None  # None while a row is open
+    assignments: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """A repeat: the screen that comes again, and the open one in front of which it does."""
+
+    original: _Screen
+    before: _Screen
+
+
+_COLUMNS = (
+    "expert", "position", "queue", "part", "unit", "unit__key", "unit__type", "item__relation", "postponed_at",
+    "answered_at", "pk",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """What is known of everybody: their screens, the sitting of each answer, which sittings are over, past repeats."""
+
+    screens: Mapping[int, list[_Screen]]
+    sitting: Mapping[int, str]  # of an assignment's current answer
+    over: Mapping[int, set[str]]  # by expert
+    repeated: set[tuple[int, int]]  # expert and unit
+
+    @classmethod
+    def of(cls, round_: Round) -> "_Standing":
+        current = Annotation.objects.filter(
+            assignment__round=round_, revision=F("assignment__revision"), assignment__part__isnull=False
+        )
+        sitting = {
+            assignment: session or at.date().isoformat()
+            for assignment, session, at in current.order_by()
+            .values_list("assignment", "session", "created_at")
+            .iterator(CHUNK)
+        }
+        repeats = Assignment.objects.filter(
+            round__campaign=round_.campaign_id, round__kind=Round.Kind.REPEAT
+        ).filter(Q(withdrawn_at__isnull=True) | Q(answered_at__isnull=False))
+        return cls(
+            _screens(round_),
+            sitting,
+            _sittings_over(round_.campaign_id),
+            set(repeats.order_by().values_list("expert", "unit").distinct()),
+        )
+
+
+def _screens(round_: Round) -> dict[int, list[_Screen]]:
+    """By expert, in the order of their list."""
+    rows = (
+        round_.assignments.filter(withdrawn_at__isnull=True, part__isnull=False)
+        .order_by("expert", "position", "row")
+        .values_list(*_COLUMNS)
+    )
+    found: dict[int, list[_Screen]] = defaultdict(list)
+    for expert, position, queue, part, unit, key, type_, relation, postponed, at, pk in rows.iterator(CHUNK):
+        mine = found[expert]
+        if not mine or mine[-1].position != position:
+            mine.append(_Screen(position, queue, part, unit, key, type_ or relation, last=at))
+        screen = mine[-1]
+        screen.postponed |= postponed is not None
+        screen.last = None if at is None or screen.last is None else max(screen.last, at)
+        screen.assignments += (pk,)
+    return found
+
+
+def _sittings_over(campaign: int) -> dict[int, set[str]]:
+    """By expert: sittings that ended before the latest one began. What is judged from now on is in a later one."""
+    rows = (
+        Annotation.objects.filter(assignment__round__campaign=campaign)
+        .exclude(source=Annotation.Source.IMPORT)
+        .order_by()
+        .values("assignment__expert", "session", day=TruncDate("created_at"))
+        .annotate(first=Min("created_at"), last=Max("created_at"))
+    )
+    known: dict[int, dict[str, tuple[datetime, datetime]]] = defaultdict(dict)
+    for row in rows:
+        mine, name = known[row["assignment__expert"]], row["session"] or row["day"].isoformat()
+        first, last = mine.get(name, (row["first"], row["last"]))
+        mine[name] = (min(first, row["first"]), max(last, row["last"]))
+    over = {}
+    for expert, sittings in known.items():
+        began = max(sittings.values(), key=lambda ends: ends[1])[0]
+        over[expert] = {name for name, (_first, last) in sittings.items() if last < began}
+    return over
+
+
+def _experts(campaign: Campaign) -> list[Membership]:
+    return list(
+        campaign.memberships.filter(role=Membership.Role.EXPERT, user__is_active=True)
+        .select_related("user")
+        .order_by("pk")
+    )
+
+
+def _share_of(member: Membership, found: _Standing, *, percent: float, seed: int) -> RepeatShare:
+    screens = found.screens.get(member.user_id, [])
+    latest_first = _answered(screens)
+    coming = _coming(screens)
+    of_key: dict[str, _Screen] = {}  # of a unit's several screens one comes again
+    originals = []
+    for since, screen in enumerate(latest_first):
+        if screen.key not in of_key and _old_enough(screen, member.user_id, found):
+            of_key[screen.key] = screen
+            originals.append(Original(screen.key, screen.group, since))
+    repeats = place_repeats(
+        originals,
+        _places(coming),
+        n=wanted_of(len(latest_first), percent=percent),
+        seed=seed,
+        distance=DISTANCE,
+        ahead=AHEAD,
+    )
+    return RepeatShare(
+        member=member,
+        answered=len(latest_first),
+        open=len(coming),
+        old_enough=len(originals),
+        spots=tuple(_Spot(of_key[one.key], coming[one.before]) for one in repeats),
+    )
+
+
+def _old_enough(screen: _Screen, expert: int, found: _Standing) -> bool:
+    if (expert, screen.unit) in found.repeated:
+        return False
+    over = found.over.get(expert, set())
+    return all(found.sitting.get(row) in over for row in screen.assignments)
+
+
+def _answered(screens: Sequence[_Screen]) -> list[_Screen]:
+    """Those that are wholly judged, the latest first."""
+    dated = [(one.last, one.position, one) for one in screens if one.last is not None]
+    return [one for _last, _position, one in sorted(dated, key=lambda row: row[:2], reverse=True)]
+
+
+def _coming(screens: Sequence[_Screen]) -> list[_Screen]:
+    """The open ones in the order in which they come up."""
+    return sorted((one for one in screens if one.last is None), key=lambda one: one.queue)
+
+
+def _places(coming: Sequence[_Screen]) -> list[int]:
+    """In front of which open screens a repeat may stand: where the list and the queue go the same way.
+
+    What was postponed stands early in the list and late in the queue; room made there would renumber screens that the
+    expert's page may hold.
+    """
+    highest = max((one.position for one in coming[:AHEAD]), default=0)
+    places = []
+    for index, screen in enumerate(coming[AHEAD:], start=AHEAD):
+        if not screen.postponed and screen.position > highest:
+            highest = screen.position
+            places.append(index)
+    return places
+
+
+def _last_draw(campaign: Campaign) -> int:
+    return drawn_rounds(campaign).aggregate(last=Max("number"))["last"] or 0
+
+
+# Storing ---------------------------------------------------------------------------------------------------------
+
+
+def _open(main: Round, planned: RepeatPlan) -> Round:
+    return Round.objects.create(
+        campaign_id=main.campaign_id,
+        kind=Round.Kind.REPEAT,
+        number=max(planned.after + 1, FIRST_DRAWN),
+        k=main.k,
+        guideline_id=main.guideline_id,  # the experts go by the same version all over their list
+        settings={
+            "percent": planned.percent,
+            "seed": planned.seed,
+            "distance": DISTANCE,
+            "drawn": {share.member.pseudonym: share.n for share in planned.shares},
+        },
+    )
+
+
+def _rows(round_: Round, share: RepeatShare) -> Iterator[Assignment]:
+    """One expert's repeats, the rows of each in an order of their own."""
+    expert = share.member.user
+    originals = Assignment.objects.in_bulk([row for spot in share.spots for row in spot.original.assignments])
+    for earlier, spot in enumerate(share.spots):  # so many repeats stand in front of this one
+        order = context_order(
+            len(spot.original.assignments),
+            seed=round_.campaign.seed,
+            expert=expert.username_folded,
+            unit_key=spot.original.key,
+            round_number=round_.number,
+        )
+        for row, index in enumerate(order, start=1):
+            original = originals[spot.original.assignments[index]]
+            yield Assignment(
+                round=round_,
+                part_id=spot.before.part,
+                unit_id=original.unit_id,
+                item_id=original.item_id,
+                expert=expert,
+                slot=original.slot,
+                position=spot.before.position + earlier,
+                row=row,
+                queue=spot.before.queue + earlier,
+            )
+
+
+def _make_room(share: RepeatShare, *, rounds: Sequence[int]) -> None:
+    """Move what comes from each spot on by one place more, in all rounds; nothing changes its order.
+
+    Positions are unique while they move, too: they go far away first, and back in one step.
+    """
+    before = [spot.before for spot in share.spots]
+    mine = Assignment.objects.filter(round__in=rounds, expert=share.member.user)
+    queue = _steps("queue", [screen.queue for screen in before])
+    position = _steps("position", [screen.position for screen in before], also=_ELSEWHERE)
+    late = Q(queue__gte=before[0].queue) | Q(position__gte=before[0].position)
+    mine.filter(late).update(queue=F("queue") + queue, position=F("position") + position)
+    mine.filter(position__gte=_ELSEWHERE).update(position=F("position") - Value(_ELSEWHERE))
+
+
+def _steps(name: str, thresholds: Sequence[int], *, also: int = 0) -> Any:
+    """How many of the ascending thresholds a row has reached, as an expression."""
+    reached = {at: number for number, at in enumerate(thresholds, start=1)}
+    return Case(
+        *(
+            When(**{f"{name}__gte": at}, then=Value(number + also))
+            for at, number in sorted(reached.items(), reverse=True)
+        ),
+        default=Value(0),
+    )

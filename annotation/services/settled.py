@@ -1,0 +1,133 @@
+"""What was settled against an expert: a list to learn from, once the resolution is over.
+
+It opens when a resolution is closed and closes while another, or a re-judgement, is open: until then nobody judging
+again sees what came of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from annotation.models import Arbitration, Assignment, Campaign, Item, Round, Thread, User
+from annotation.protocol.base import get_protocol
+from annotation.protocol.definition import Protocol
+from annotation.protocol.labels import final_label
+from annotation.services.effective import AGAIN, ItemAnswers, item_answers
+from annotation.services.frozen import frozen_answers
+from annotation.services.labels import rule_for
+
+TOP = "1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settled:
+    """An item that was settled otherwise than this expert had judged it on their own.
+
+    `own` and `score` are answers as pages show them; `score` is what its experts came to agree on, None where they did
+    not and the label (of the rule, or by an arbiter) has the last word.
+    """
+
+    item: Item
+    own: Mapping[str, str]
+    score: Mapping[str, str] | None
+    label: str
+    by_arbiter: bool
+    decision: str
+    reason: str
+    thread: int | None
+
+
+def is_open(campaign: Campaign) -> bool:
+    """Whether experts may see what was settled. One query."""
+    states = set(campaign.rounds.filter(kind__in=AGAIN).values_list("kind", "state"))
+    return (Round.Kind.RESOLUTION, Round.State.CLOSED) in states and not any(
+        state == Round.State.OPEN for _kind, state in states
+    )
+
+
+def settled_against(campaign: Campaign, user: User) -> list[Settled]:
+    """In the order of their discussions. Seven queries, none of them where nothing may be shown yet."""
+    if not is_open(campaign):
+        return []
+    own = dict(
+        frozen_answers()
+        .filter(round__campaign=campaign, round__kind=Round.Kind.MAIN, expert=user)
+        .exclude(label="")
+        .values_list("item", "label")
+    )
+    decisions = {
+        decision.item_id: decision
+        for decision in Arbitration.objects.filter(item__in=own, taken_back_at__isnull=True)
+    }
+    again = set(
+        Assignment.objects.filter(
+            round__campaign=campaign, round__kind__in=AGAIN, withdrawn_at__isnull=True, item__in=own
+        ).values_list("item", flat=True)
+    )
+    outcomes = _outcomes(campaign, again | decisions.keys(), decisions)
+    against = {
+        item: (score, label)
+        for item, (score, label) in outcomes.items()
+        if (score != own[item] if score else label != _binary(own[item]))
+    }
+    threads = {thread.item_id: thread for thread in Thread.objects.filter(item__in=against)}
+    items = Item.objects.active().filter(pk__in=against).select_related("unit", "context")
+    lines = [
+        _line(campaign, item, own[item.pk], against[item.pk], decisions.get(item.pk), threads.get(item.pk))
+        for item in items
+    ]
+    return sorted(lines, key=lambda line: (line.thread is None, line.thread or 0, line.item.key))
+
+
+def _outcomes(
+    campaign: Campaign, settled: Sequence[int] | set[int], decisions: Mapping[int, Arbitration]
+) -> dict[int, tuple[str, str]]:
+    """By item that is settled: the score its experts agree on, if they do, and its label."""
+    rule, k = rule_for(campaign), campaign.annotators_per_item
+    found: dict[int, tuple[str, str]] = {}
+    for answers in item_answers(campaign):
+        decision = decisions.get(answers.item)
+        if answers.item not in settled:
+            continue
+        if decision is not None:
+            found[answers.item] = "", decision.label
+        elif not answers.effective.waiting:
+            label = final_label(rule, tuple(answers.effective.scores.values()), k=k).label
+            if label is not None:
+                found[answers.item] = _common(answers), label
+    return found
+
+
+def _common(answers: ItemAnswers) -> str:
+    scores = set(answers.effective.scores.values())
+    return next(iter(scores)) or "" if len(scores) == 1 else ""
+
+
+def _binary(score: str) -> str:
+    return "1" if score == TOP else "0"
+
+
+def _line(
+    campaign: Campaign,
+    item: Item,
+    own: str,
+    outcome: tuple[str, str],
+    decision: Arbitration | None,
+    thread: Thread | None,
+) -> Settled:
+    protocol = get_protocol(campaign.protocol)
+    score, label = outcome
+    resolved = thread is not None and thread.resolved_at is not None
+    return Settled(
+        item=item,
+        own=_shown(protocol, own),
+        score=_shown(protocol, score) if score else None,
+        label=label,
+        by_arbiter=decision is not None,
+        decision=thread.decision if thread is not None and resolved else "",
+        reason=decision.reason if decision else "",
+        thread=thread.pk if thread else None,
+    )
+
+
+def _shown(protocol: Protocol, score: str) -> Mapping[str, str]:
+    return {"label": protocol.answer(score).key, "detail": ""}

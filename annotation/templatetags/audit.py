@@ -1,0 +1,185 @@
+"""What managers did, in words: actions, what they were about, and values."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import template
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+register = template.Library()
+
+MOST_VALUES = 20
+
+ACTION_WORDS = {
+    "account closed": gettext_lazy("account closed"),
+    "account reopened": gettext_lazy("account opened again"),
+    "answer returned": gettext_lazy("answer returned with a ruling"),
+    "arbiter's decision taken back": gettext_lazy("arbiter's decision taken back"),
+    "batch closed": gettext_lazy("batch closed"),
+    "batch opened again": gettext_lazy("batch opened again"),
+    "campaign archived": gettext_lazy("campaign archived"),
+    "campaign closed": gettext_lazy("campaign closed"),
+    "campaign created": gettext_lazy("campaign created"),
+    "campaign opened again": gettext_lazy("campaign opened again"),
+    "campaign taken out of the archive": gettext_lazy("campaign taken out of the archive"),
+    "checker found not to have seen the sample": gettext_lazy("checker found not to have seen the sample"),
+    "discussion opened again": gettext_lazy("discussion opened again"),
+    "discussion resolved": gettext_lazy("discussion resolved"),
+    "dry run decided": gettext_lazy("dry run decided"),
+    "dry run gate overridden": gettext_lazy("gate of the dry run overridden"),
+    "example taken back": gettext_lazy("example taken back"),
+    "gold marked": gettext_lazy("items with a known label marked"),
+    "gold unmarked": gettext_lazy("items with a known label unmarked"),
+    "guidelines changed": gettext_lazy("guidelines changed"),
+    "interim figures": gettext_lazy("interim figures computed"),
+    "invitation accepted": gettext_lazy("invitation accepted"),
+    "invitation created": gettext_lazy("invitation made"),
+    "invitation revoked": gettext_lazy("invitation ended"),
+    "item restored": gettext_lazy("item restored"),
+    "item withdrawn": gettext_lazy("item withdrawn"),
+    "items imported": gettext_lazy("items imported"),
+    "items opened to discussion": gettext_lazy("items opened to discussion"),
+    "judgements imported": gettext_lazy("judgements imported"),
+    "label decided by an arbiter": gettext_lazy("label decided by an arbiter"),
+    "names exported": gettext_lazy("names exported"),
+    "names shown": gettext_lazy("names shown"),
+    "part given back": gettext_lazy("part given back"),
+    "parts assigned": gettext_lazy("parts given out"),
+    "person added": gettext_lazy("person added"),
+    "person created": gettext_lazy("account made"),
+    "person erased": gettext_lazy("person erased"),
+    "person removed": gettext_lazy("person removed"),
+    "personal data exported": gettext_lazy("personal data exported"),
+    "precedent added": gettext_lazy("precedent added"),
+    "precedent taken back": gettext_lazy("precedent taken back"),
+    "question answered": gettext_lazy("question answered"),
+    "release frozen": gettext_lazy("release frozen"),
+    "repeats taken out": gettext_lazy("repeats taken out"),
+    "round closed": gettext_lazy("round closed"),
+    "round due date set": gettext_lazy("due date of a round set"),
+    "round opened": gettext_lazy("round opened"),
+    "round opened again": gettext_lazy("round opened again"),
+    "settings changed": gettext_lazy("settings changed"),
+    "submission failed": gettext_lazy("submission failed"),
+    "submissions opened or closed": gettext_lazy("submissions opened or closed"),
+    "text corrected": gettext_lazy("text corrected"),
+    "token created": gettext_lazy("token made"),
+    "token revoked": gettext_lazy("token revoked"),
+    "units moved": gettext_lazy("units moved"),
+    "wording changed": gettext_lazy("wording changed"),
+}
+# What an entry tells; keys that are not here are shown as they are.
+KEY_WORDS = {
+    "added": gettext_lazy("added"),
+    "audience": gettext_lazy("who may submit"),
+    "automatic": gettext_lazy("by itself"),
+    "batch": gettext_lazy("batch"),
+    "days": gettext_lazy("valid for days"),
+    "decision": gettext_lazy("decision"),
+    "design": gettext_lazy("design"),
+    "file": gettext_lazy("file"),
+    "filled": gettext_lazy("filled in"),
+    "format": gettext_lazy("format"),
+    "handed_in": gettext_lazy("handed in"),
+    "hash": gettext_lazy("fingerprint"),
+    "head": gettext_lazy("head"),
+    "highlighted_forms": gettext_lazy("highlighted forms"),
+    "item": gettext_lazy("item"),
+    "items": gettext_lazy("items"),
+    "k": gettext_lazy("experts per item"),
+    "key": gettext_lazy("key"),
+    "kind": gettext_lazy("kind"),
+    "missing": gettext_lazy("answers missing"),
+    "n": gettext_lazy("number"),
+    "name": gettext_lazy("name"),
+    "not_handed_in": gettext_lazy("not handed in by"),
+    "number": gettext_lazy("number"),
+    "open_answers": gettext_lazy("answers still to come"),
+    "order": gettext_lazy("order of triples"),
+    "page": gettext_lazy("page"),
+    "part": gettext_lazy("part"),
+    "person": gettext_lazy("person"),
+    "places": gettext_lazy("places"),
+    "position": gettext_lazy("position"),
+    "positions": gettext_lazy("positions"),
+    "protocol": gettext_lazy("protocol"),
+    "pseudonym": gettext_lazy("known as"),
+    "question": gettext_lazy("question"),
+    "quota": gettext_lazy("submissions allowed"),
+    "reason": gettext_lazy("reason"),
+    "reasons": gettext_lazy("why a compound is wrong"),
+    "reference": gettext_lazy("reference"),
+    "replaced": gettext_lazy("replaced"),
+    "role": gettext_lazy("role"),
+    "round": gettext_lazy("round"),
+    "rounds": gettext_lazy("rounds"),
+    "rows": gettext_lazy("rows"),
+    "ruling": gettext_lazy("ruling"),
+    "sample": gettext_lazy("sample"),
+    "seed": gettext_lazy("seed"),
+    "sha256": gettext_lazy("SHA-256"),
+    "source": gettext_lazy("source"),
+    "state": gettext_lazy("state"),
+    "system": gettext_lazy("system"),
+    "tail": gettext_lazy("tail"),
+    "title": gettext_lazy("title"),
+    "touches": gettext_lazy("touches"),
+    "translation": gettext_lazy("translation"),
+    "units": gettext_lazy("units"),
+    "value": gettext_lazy("value"),
+    "version": gettext_lazy("version"),
+    "zero_detail": gettext_lazy("say why a triple is not plausible"),
+}
+VALUE_WORDS = {
+    "archived": gettext_lazy("archived"),
+    "closed": gettext_lazy("closed"),
+    "compound": gettext_lazy("compounds"),
+    "counts": gettext_lazy("counts"),
+    "dry_run": gettext_lazy("dry run"),
+    "expert": gettext_lazy("expert"),
+    "handed in": gettext_lazy("handed in"),
+    "main": gettext_lazy("main"),
+    "manager": gettext_lazy("manager"),
+    "open": gettext_lazy("open"),
+    "rejudgement": gettext_lazy("re-judgement"),
+    "repeat": gettext_lazy("repeat"),
+    "resolution": gettext_lazy("resolution"),
+    "spot_check": gettext_lazy("spot check"),
+    "triple": gettext_lazy("triples"),
+    "viewer": gettext_lazy("viewer"),
+    "withdrawn": gettext_lazy("withdrawn"),
+}
+# Whose values are words of the site; elsewhere the same word may be somebody's own.
+_CODED = frozenset({"state", "role", "round", "protocol"})
+
+
+@register.filter
+def action_word(action: str) -> str:
+    """An action in words."""
+    return str(ACTION_WORDS.get(action, action))
+
+
+@register.filter
+def key_word(key: str) -> str:
+    """What something is about, in words."""
+    return str(KEY_WORDS.get(key, key.replace("_", " ")))
+
+
+@register.filter
+def value_word(value: Any, key: str = "") -> str:
+    """A value for people: yes and no, a dash for nothing, lists and records in a line."""
+    if value is None or value == "" or value == [] or value == {}:
+        return "–"
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, Mapping):
+        return _("; ").join(f"{key_word(name)}: {value_word(one, name)}" for name, one in value.items())
+    if isinstance(value, list):
+        shown = _(", ").join(value_word(one, key) for one in value[:MOST_VALUES])
+        return f"{shown} …" if len(value) > MOST_VALUES else shown
+    if key == "part" and isinstance(value, int):
+        return str(value + 1)  # people count from 1
+    if key in _CODED:
+        return str(VALUE_WORDS.get(str(value), value))
+    return str(value)

@@ -1,0 +1,259 @@
+"""Discussions of single items: the list, a thread, what is said and decided. For managers and the item's experts."""
+
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation.forms import Text
+from annotation.models import Item, Membership
+from annotation.permissions import EXPERT, MANAGER, PersonRequest, members_only
+from annotation.protocol.base import get_protocol
+from annotation.protocol.errors import ProtocolError
+from annotation.services import arbitration, jobs
+from annotation.services import discussion as service
+from annotation.services.errors import NotYours, Refused
+from annotation.services.sentences import translated
+from annotation.services.wording import wording_of
+from annotation.tasks import wake
+from annotation.views.campaign_page import campaign_page
+from annotation.views.refusals import plain_refusals
+
+PAGE = 50
+
+
+class CommentForm(forms.Form):
+    """Something to say."""
+
+    text = Text(
+        label=gettext_lazy("Your comment"),
+        max_length=service.LENGTH,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    client_key = forms.UUIDField(widget=forms.HiddenInput)  # sent twice, it is said once
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, initial={"client_key": uuid.uuid4()})
+
+    def clean(self) -> dict[str, Any]:
+        """A hidden field cannot show its own error."""
+        if "client_key" not in self.cleaned_data:
+            raise forms.ValidationError(_("This form is incomplete; open the page again."))
+        return self.cleaned_data
+
+
+class DecisionForm(forms.Form):
+    """What a discussion comes to."""
+
+    decision = Text(
+        label=gettext_lazy("What was decided, as a rule"),
+        max_length=service.LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+
+class LabelForm(forms.Form):
+    """The label that an arbiter decides, and why."""
+
+    label = forms.ChoiceField(label=gettext_lazy("The label"), widget=forms.RadioSelect)
+    reason = Text(
+        label=gettext_lazy("Why"),
+        max_length=service.LENGTH,
+        help_text=gettext_lazy("The item's experts read it."),
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+    def __init__(self, data: Any = None, *, compound: bool) -> None:
+        super().__init__(data)
+        words = (_("correct"), _("wrong")) if compound else (_("plausible"), _("not plausible"))
+        self.fields["label"].choices = list(zip(arbitration.LABELS, words, strict=True))  # type: ignore[attr-defined]
+
+
+@require_safe
+@members_only(MANAGER, EXPERT)
+def discussions(request: PersonRequest, member: Membership) -> HttpResponse:
+    """The threads that this person may open, fifty a page."""
+    show = request.GET.get("show", service.SHOWS[0])
+    if show not in service.SHOWS:
+        raise Http404
+    page = Paginator(service.thread_lines(member, show=show), PAGE).get_page(request.GET.get("page"))
+    context = {
+        "show": show,
+        "shows": service.SHOWS,
+        "page": page,
+        "lines": service.as_lines(list(page.object_list)),
+        "wording": wording_of(member.campaign),
+    }
+    return _page(request, member, "annotation/discussions.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@members_only(MANAGER, EXPERT)
+def discussion(request: PersonRequest, member: Membership, pk: int) -> HttpResponse:
+    """One item with its answers and what is said about it; the form says something more."""
+    form = CommentForm(request.POST if request.method == "POST" else None)
+    try:
+        if request.method == "POST" and form.is_valid():
+            try:
+                service.say(member, pk, **form.cleaned_data)
+            except NotYours:
+                raise
+            except (Refused, ProtocolError) as refusal:
+                form.add_error(None, translated(refusal.message))
+            else:
+                messages.success(request, _("Your comment is stored."))
+                return redirect("discussion", member.campaign.slug, pk)
+        return _thread_page(request, member, pk, form=form)
+    except NotYours:
+        raise Http404 from None
+
+
+def _thread_page(
+    request: PersonRequest,
+    member: Membership,
+    pk: int,
+    *,
+    form: CommentForm | None = None,
+    decision: DecisionForm | None = None,
+) -> HttpResponse:
+    found = service.thread_page(member, pk)
+    form = form or CommentForm()
+    decision = decision or DecisionForm(initial={"decision": found.thread.decision})
+    causes = get_protocol(member.campaign.protocol).cannot_judge_causes
+    context = {
+        "found": found,
+        "thread": found.thread,
+        "item": found.item,
+        "form": form,
+        "decision_form": decision,
+        "causes": {cause.code: cause.words for cause in causes},
+        "reasons": {reason.code: reason.words for reason in wording_of(member.campaign).reasons},
+        "wording": wording_of(member.campaign),
+    }
+    status = 400 if form.errors or decision.errors else 200
+    return _page(request, member, "annotation/discussion.html", context, status=status)
+
+
+def _page(
+    request: PersonRequest, member: Membership, template: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    parent = "annotation/campaign_base.html" if member.role == MANAGER else "base.html"
+    return campaign_page(
+        request, member, template, {"parent": parent, **context}, tab="discussions", status=status
+    )
+
+
+@require_POST
+@plain_refusals
+@members_only(MANAGER, EXPERT)
+def discussion_seen(request: PersonRequest, member: Membership, pk: int) -> HttpResponse:
+    """A thread was read up to a moment: what came until then is no longer marked as new."""
+    until = parse_datetime(request.POST.get("until", "")) if request.POST.get("until", "").isascii() else None
+    if until is None or until.tzinfo is None:
+        raise Refused(_("This form is incomplete; open the page again."))
+    service.mark_seen(member, pk, until=until)
+    return redirect("discussion", member.campaign.slug, pk)
+
+
+@require_POST
+@plain_refusals
+@members_only(MANAGER)
+def discussion_resolve(request: PersonRequest, member: Membership, pk: int) -> HttpResponse:
+    """Close a thread with its decision."""
+    form = DecisionForm(request.POST)
+    if form.is_valid():
+        try:
+            service.resolve(member, pk, decision=form.cleaned_data["decision"])
+        except NotYours:
+            raise
+        except Refused as refusal:
+            form.add_error(None, translated(refusal.message))
+        else:
+            messages.success(request, _("The decision is stored; the item's experts see it."))
+            return redirect("discussion", member.campaign.slug, pk)
+    return _thread_page(request, member, pk, decision=form)
+
+
+@require_POST
+@plain_refusals
+@members_only(MANAGER)
+def discussion_reopen(request: PersonRequest, member: Membership, pk: int) -> HttpResponse:
+    """Go on talking."""
+    service.reopen(member, pk)
+    messages.success(request, _("The discussion is open again."))
+    return redirect("discussion", member.campaign.slug, pk)
+
+
+# By item ---------------------------------------------------------------------------------------------------------
+
+
+@require_POST
+@plain_refusals
+@members_only(MANAGER)
+def item_discuss(request: PersonRequest, member: Membership, pk: int) -> HttpResponse:
+    """Open an item to discussion."""
+    thread = service.open_thread(member.campaign, pk, by=request.user)
+    messages.success(request, _("The item is open to discussion; its answers stay as they are."))
+    return redirect("discussion", member.campaign.slug, thread.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@plain_refusals
+@members_only(MANAGER)
+def item_decide(request: PersonRequest, member: Membership, pk: int) -> HttpResponse:
+    """Decide the label of an item as its arbiter."""
+    campaign = member.campaign
+    compound = campaign.protocol == campaign.Protocol.COMPOUND
+    item = Item.objects.active().filter(campaign=campaign, pk=pk).select_related("unit", "context").first()
+    if item is None:
+        raise Http404
+    form = LabelForm(request.POST if request.method == "POST" else None, compound=compound)
+    if request.method == "POST" and form.is_valid():
+        try:
+            arbitration.arbitrate(campaign, pk, by=request.user, **form.cleaned_data)
+        except (Refused, ProtocolError) as refusal:
+            form.add_error(None, translated(refusal.message))
+        else:
+            _label_anew(request, member)
+            messages.success(request, _("The label is decided; the votes stay as they are."))
+            return redirect("item_decide", campaign.slug, pk)
+    context = {
+        "item": item,
+        "form": form,
+        "decision": arbitration.in_force(pk),
+        "thread": _thread_of(item),
+        "wording": wording_of(campaign),
+    }
+    status = 400 if form.errors else 200
+    return campaign_page(
+        request, member, "annotation/item_decide.html", context, tab="discussions", status=status
+    )
+
+
+@require_POST
+@plain_refusals
+@members_only(MANAGER)
+def item_decision_back(request: PersonRequest, member: Membership, pk: int) -> HttpResponse:
+    """Take an arbiter's decision back: the rule decides again."""
+    arbitration.take_back(member.campaign, pk, by=request.user)
+    _label_anew(request, member)
+    messages.success(request, _("The decision is taken back; the rule decides again."))
+    return redirect("item_decide", member.campaign.slug, pk)
+
+
+def _label_anew(request: PersonRequest, member: Membership) -> None:
+    """Final labels that are there follow; where none are, nothing waits."""
+    if member.campaign.label_version:
+        wake(jobs.request(campaign=member.campaign, kind="finalize", arguments={}, by=request.user))
+
+
+def _thread_of(item: Item) -> Any:
+    return getattr(item, "thread", None)

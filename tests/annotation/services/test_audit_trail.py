@@ -1,0 +1,175 @@
+"""What managers did, looked up: who, what, before and after; and that every action there is has its words."""
+
+import ast
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from django.utils.translation import override
+
+from annotation.models import AuditEntry
+from annotation.services import audit_trail
+from annotation.services.access import create_invitation
+from annotation.services.audit_trail import COLUMNS, Wanted, actions_of, export_rows, trail
+from annotation.services.campaign_settings import change_settings
+from annotation.services.people import add_person, audit, deactivate
+from annotation.templatetags.audit import ACTION_WORDS, action_word, key_word, value_word
+from tests.factories import Cast, make_cast
+
+pytestmark = pytest.mark.django_db
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def cast() -> Cast:
+    return make_cast()
+
+
+def actions_in_the_code() -> dict[str, str]:
+    """Every action that some code writes down, with where it stands."""
+    found: dict[str, str] = {}
+    for app in ("annotation", "scoring"):
+        for path in (ROOT / app).rglob("*.py"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            constants = {
+                name: value.value
+                for node in tree.body
+                if isinstance(node, ast.Assign)
+                for target in node.targets
+                for name, value in pairs(target, node.value)
+                if isinstance(value, ast.Constant) and isinstance(value.value, str)
+            }
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Call) and name_of(node.func) in ("audit", "write_down"):
+                    for action in said(node.args[2], constants):
+                        found[action] = str(path.relative_to(ROOT))
+    return found
+
+
+def pairs(target: ast.expr, value: ast.expr) -> list[tuple[str, ast.expr]]:
+    if isinstance(target, ast.Name):
+        return [(target.id, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return [
+            (one.id, of) for one, of in zip(target.elts, value.elts, strict=True) if isinstance(one, ast.Name)
+        ]
+    return []
+
+
+def name_of(function: ast.expr) -> str:
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def said(argument: ast.expr, constants: dict[str, str]) -> list[str]:
+    if isinstance(argument, ast.Constant):
+        return [str(argument.value)]
+    if isinstance(argument, ast.IfExp):
+        return said(argument.body, constants) + said(argument.orelse, constants)
+    assert isinstance(argument, ast.Name), ast.dump(argument)
+    return [constants[argument.id]]
+
+
+def test_every_action_has_words() -> None:
+    found = actions_in_the_code()
+
+    assert len(found) > 40
+    assert {action: where for action, where in found.items() if action not in ACTION_WORDS} == {}
+    assert set(ACTION_WORDS) - set(found) == set(), "nothing writes these any more"
+
+
+def test_it_says_what_was_there_before_and_after(cast: Cast) -> None:
+    change_settings(cast.campaign, {"title": "New"}, by=cast.mei)
+    deactivate(cast.lin, cast.mei)
+
+    closed, changed = trail(cast.campaign, Wanted()).entries
+
+    assert changed.changes == (("title", "Main", "New"),)
+    assert (changed.who, changed.action) == ("M1", "settings changed")
+    assert closed.changes == (("state", "open", "closed"),)
+    assert closed.facts == (("person", "A2"),)
+
+
+def test_names_stand_in_it_only_when_asked_for(cast: Cast) -> None:
+    create_invitation(cast.ada, cast.mei)
+    add_person(cast.campaign, "wei", "expert", cast.mei)
+    audit(cast.campaign, cast.mei, "parts assigned", {"experts": ["ada", "a stranger"]})
+
+    hidden = repr(trail(cast.campaign, Wanted()))
+    exported = json.dumps(list(export_rows(cast.campaign, Wanted())))
+    shown = repr(trail(cast.campaign, Wanted(), names=True))
+
+    for name in ("'ada'", "wei", "mei", "stranger"):
+        assert name not in hidden
+        assert name not in exported
+    assert "A1 (ada)" in shown
+    assert "M1 (mei)" in shown
+
+
+def test_another_campaigns_entries_are_not_in_it(cast: Cast) -> None:
+    audit(cast.otto.memberships.get().campaign, cast.otto, "round closed", {"round": "main"})
+    create_invitation(cast.otto, None)
+
+    assert trail(cast.campaign, Wanted()).entries == ()
+
+
+def test_it_is_narrowed_down_by_person_action_and_day(cast: Cast) -> None:
+    add_person(cast.campaign, "wei", "manager", None)
+    audit(cast.campaign, cast.mei, "names shown", {"page": "people"})
+    old = audit(cast.campaign, cast.mei, "round closed", {"round": "main"})
+    AuditEntry.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(days=3))
+    place = cast.campaign.memberships.get(user=cast.mei).pk
+
+    def actions(**wanted: object) -> list[str]:
+        return [entry.action for entry in trail(cast.campaign, Wanted(**wanted)).entries]  # type: ignore[arg-type]
+
+    assert actions(member=place) == ["round closed", "names shown"]
+    assert actions(action="names shown") == ["names shown"]
+    assert actions(day=timezone.localdate() - timedelta(days=3)) == ["round closed"]
+    assert actions(member=999_999) == []
+    assert set(actions_of(cast.campaign)) == {"names shown", "person added", "person created", "round closed"}
+
+
+def test_pages_neither_repeat_nor_skip_and_cost_the_same(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_trail, "PAGE", 3)
+    made = [audit(cast.campaign, cast.mei, "names shown", {"page": str(n)}).pk for n in range(7)]
+    seen: list[int] = []
+    before, costs = None, set()
+    while True:
+        with CaptureQueriesContext(connection) as queries:
+            page = trail(cast.campaign, Wanted(), before=before)
+        costs.add(len(queries))
+        seen += [entry.pk for entry in page.entries]
+        audit(cast.campaign, cast.mei, "names shown", {"page": "meanwhile"})
+        if page.next_before is None:
+            break
+        before = page.next_before
+
+    assert seen == made[::-1]
+    assert costs == {2}
+
+
+def test_the_export_holds_everything_in_its_columns(cast: Cast) -> None:
+    change_settings(cast.campaign, {"title": "New"}, by=cast.mei)
+    (row,) = export_rows(cast.campaign, Wanted())
+
+    entry = dict(zip(COLUMNS, row, strict=True))
+    assert (entry["who"], entry["action"]) == ("M1", "settings changed")
+    assert json.loads(str(entry["before"])) == {"title": "Main"}
+    assert json.loads(str(entry["after"])) == {"title": "New"}
+
+
+def test_words_fall_back_to_what_is_written() -> None:
+    assert action_word("something new") == "something new"
+    assert key_word("some_key") == "some key"
+    with override("en"):
+        assert (
+            value_word({"part": 0, "k": None, "automatic": True})
+            == "part: 1; experts per item: –; by itself: yes"
+        )
+        assert value_word("main", "round") == "main"
+        assert value_word(list(range(25))).endswith(" …")

@@ -1,0 +1,424 @@
+"""Resolution, re-judgement and arbitration: what is judged again, by whom, and what becomes of the labels."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from annotation.models import Arbitration, Assignment, Campaign, FinalLabel, Item, Round, Thread
+from annotation.services import arbitration
+from annotation.services.again_rounds import close_again, reopen_again
+from annotation.services.arbitration import arbitrate, take_back
+from annotation.services.batches import close_batch
+from annotation.services.discussion import open_thread
+from annotation.services.errors import NotYours, Refused
+from annotation.services.labels import effective_votes, finalize, passed_over, stale_labels
+from annotation.services.parts import assign_parts
+from annotation.services.rejudgement import open_rejudgement, plan_rejudgement, told_apart
+from annotation.services.resolution import contrasts, open_resolution, plan_resolution
+from annotation.services.settled import is_open, settled_against
+from annotation.services.verify import verify
+from tests.factories import Cast, make_cast, make_judged, make_user, save_label
+from tests.material import answer_everything, load_rows, new_campaign, triples
+
+pytestmark = pytest.mark.django_db
+
+SIX = (("1", "1"), ("1", "0"), ("0.5", "0"), ("0", "1"), ("", "0"), ("0", "0"))
+
+
+@pytest.fixture
+def cast() -> Cast:
+    """Six triples in a closed batch; the second and the fourth contrast."""
+    made = make_cast()
+    design = make_judged(made, *SIX)
+    close_batch(made.campaign, design.pk, by=made.mei)
+    return made
+
+
+def positions(items: Sequence[int]) -> list[int]:
+    return list(Item.objects.filter(pk__in=items).order_by("position").values_list("position", flat=True))
+
+
+def item_at(cast: Cast, position: int) -> int:
+    return Item.objects.get(campaign=cast.campaign, position=position).pk
+
+
+def again(round_: Round, position: int, slot: int, label: str) -> Assignment:
+    return save_label(
+        round_.assignments.get(item__position=position, slot=slot), label, note="second thought"
+    )
+
+
+def label_at(cast: Cast, position: int) -> tuple[str, str, str, list[Any]]:
+    found = FinalLabel.objects.get(item__position=position, item__campaign=cast.campaign)
+    return found.label, found.reason, found.rule, found.inputs
+
+
+# What is judged again
+
+
+def test_it_takes_exactly_the_contrasts_of_closed_batches(cast: Cast) -> None:
+    make_judged(cast, ("1", "0"))  # a batch that is open
+
+    assert positions(contrasts(cast.campaign).items) == [2, 4]
+    assert plan_resolution(cast.campaign).loads == {"A1": 2, "A2": 2}
+
+
+def test_it_takes_ties_on_compounds() -> None:
+    cast = make_cast(protocol="compound")
+    design = make_judged(cast, ("1", "1"), ("1", "0"), ("0", "0"), ("", "0"))
+    close_batch(cast.campaign, design.pk, by=cast.mei)
+
+    assert positions(contrasts(cast.campaign).items) == [2]
+
+
+def test_it_asks_the_same_experts_in_the_same_slots_and_opens_the_items_to_discussion(cast: Cast) -> None:
+    round_ = open_resolution(cast.campaign, by=cast.mei, confirmed=plan_resolution(cast.campaign).hash)
+
+    given = round_.assignments.order_by("item__position", "slot")
+    assert list(given.values_list("item__position", "slot", "expert__username")) == [
+        (2, 1, "ada"), (2, 2, "lin"), (4, 1, "ada"), (4, 2, "lin"),
+    ]  # fmt: skip
+    assert set(Thread.objects.values_list("item__position", flat=True)) == {2, 4}
+    assert verify(cast.campaign) == []
+    assert plan_resolution(cast.campaign).left_out == {"at_work": [2, 4]}
+
+
+def test_it_stores_nothing_where_the_plan_has_changed(cast: Cast) -> None:
+    shown = plan_resolution(cast.campaign).hash
+    arbitrate(cast.campaign, item_at(cast, 2), label="1", reason="Plain.", by=cast.mei)
+
+    with pytest.raises(Refused, match="changed since this was shown"):
+        open_resolution(cast.campaign, by=cast.mei, confirmed=shown)
+
+    assert not cast.campaign.rounds.filter(kind="resolution").exists()
+    assert set(Thread.objects.values_list("item__position", flat=True)) == {2}
+
+
+def test_of_two_managers_at_once_one_opens_it(cast: Cast) -> None:
+    shown = plan_resolution(cast.campaign).hash
+    open_resolution(cast.campaign, by=cast.mei, confirmed=shown)
+
+    with pytest.raises(Refused):
+        open_resolution(cast.campaign, by=cast.mei, confirmed=shown)
+
+    assert cast.campaign.rounds.filter(kind="resolution").count() == 1
+    assert Assignment.objects.filter(round__kind="resolution").count() == 4
+
+
+def test_there_is_none_where_nothing_contrasts() -> None:
+    cast = make_cast()
+    close_batch(cast.campaign, make_judged(cast, ("1", "1")).pk, by=cast.mei)
+
+    with pytest.raises(Refused, match="nothing to judge"):
+        open_resolution(cast.campaign, by=cast.mei)
+    assert not Thread.objects.exists()
+
+
+def test_it_leaves_to_an_arbiter_what_an_expert_who_left_has_judged(cast: Cast) -> None:
+    cast.lin.is_active = False
+    cast.lin.save()
+
+    planned = plan_resolution(cast.campaign)
+
+    assert (planned.n_items, planned.left_out) == (0, {"inactive": [2, 4]})
+
+
+def test_it_waits_for_a_check_by_somebody_who_must_not_have_seen_the_answers(cast: Cast) -> None:
+    round_ = cast.campaign.rounds.create(kind="spot_check", k=1, guideline=cast.campaign.guidelines.get())
+    first = Assignment.objects.filter(item__position=2)[0]
+    Assignment.objects.create(
+        round=round_, unit=first.unit, item=first.item, expert=make_user("eve"), slot=1, position=1, queue=1
+    )
+
+    found = contrasts(cast.campaign)
+
+    assert (positions(found.items), positions(found.blocked)) == ([4], [2])
+    with pytest.raises(Refused, match="still to judge"):
+        open_thread(cast.campaign, first.item_id, by=cast.mei)
+
+
+def test_four_experts_in_a_real_design(tmp_path: Path) -> None:
+    campaign = new_campaign("triple", k=2)
+    load_rows(campaign, triples(24), tmp_path)
+    assign_parts(campaign, experts=["ada", "bo", "cy", "di"], design="cyclic", seed=1)
+    answer_everything(campaign, lambda row: "0" if row.slot == 1 and row.item.position % 3 == 0 else "1")
+    close_batch(campaign, campaign.rounds.get().designs.get().pk, by=None)
+
+    round_ = open_resolution(campaign, by=None)
+
+    def slots(kind: str) -> set[tuple[int, int, int]]:
+        rows = Assignment.objects.filter(round__kind=kind, item__position__in=range(3, 25, 3))
+        return set(rows.values_list("item__position", "slot", "expert"))
+
+    assert slots("resolution") == slots("main")
+    assert round_.assignments.count() == 16
+    assert verify(campaign) == []
+
+
+# Labels
+
+
+def test_labels_follow_effective_scores_and_wait_for_both(cast: Cast) -> None:
+    finalize(cast.campaign)
+    assert label_at(cast, 2) == ("0", "", "ckbp2", ["1", "0"])
+    round_ = open_resolution(cast.campaign, by=cast.mei)
+    assert stale_labels(cast.campaign) == 0
+
+    again(round_, 2, 2, "0.5")
+    assert stale_labels(cast.campaign) == 1
+    finalize(cast.campaign)
+    assert label_at(cast, 2) == ("", "incomplete", "ckbp2", ["0.5"])
+    assert verify(cast.campaign) == []
+
+    again(round_, 2, 1, "1")
+    assert stale_labels(cast.campaign) == 1
+    finalize(cast.campaign)
+    assert label_at(cast, 2) == ("1", "", "ckbp2", ["1", "0.5"])
+    assert label_at(cast, 4) == ("0", "", "ckbp2", ["0", "1"])
+    assert stale_labels(cast.campaign) == 0
+    assert verify(cast.campaign) == []
+
+
+def test_a_contrast_that_remains_is_implausible_and_can_be_taken_up_again(cast: Cast) -> None:
+    round_ = open_resolution(cast.campaign, by=cast.mei)
+    for slot, label in ((1, "1"), (2, "0")):
+        again(round_, 2, slot, label)
+    close_again(cast.campaign, "resolution", 1, reason="no time for the rest", by=cast.mei)
+    finalize(cast.campaign)
+
+    found = contrasts(cast.campaign)
+
+    assert label_at(cast, 2) == ("0", "", "ckbp2", ["1", "0"])
+    assert (positions(found.items), positions(found.before)) == ([2, 4], [2])
+
+
+def test_it_is_closed_with_what_is_missing_named(cast: Cast) -> None:
+    round_ = open_resolution(cast.campaign, by=cast.mei)
+    again(round_, 2, 1, "1")
+
+    with pytest.raises(Refused, match="A1 1, A2 2"):
+        close_again(cast.campaign, "resolution", 1, by=cast.mei)
+    closed = close_again(cast.campaign, "resolution", 1, reason="A2 is ill", by=cast.mei)
+
+    assert closed.outcome == {"missing": {"A1": 1, "A2": 2}, "reason": "A2 is ill"}
+    assert positions(contrasts(cast.campaign).waiting) == [2]
+    reopen_again(cast.campaign, "resolution", 1, by=cast.mei)
+    assert cast.campaign.rounds.get(kind="resolution").state == Round.State.OPEN
+    for kind in ("main", "dry_run"):
+        with pytest.raises(NotYours):
+            close_again(cast.campaign, kind, 1, by=cast.mei)
+
+
+# Arbitration
+
+
+def test_an_arbiter_decides_a_label_and_the_votes_stay(cast: Cast) -> None:
+    finalize(cast.campaign)
+
+    arbitrate(cast.campaign, item_at(cast, 2), label="1", reason="A marathon tires.", by=cast.mei)
+
+    assert stale_labels(cast.campaign) == 1
+    finalize(cast.campaign)
+    assert label_at(cast, 2) == ("1", "", "arbiter", ["1", "0", "1"])
+    assert FinalLabel.objects.get(item__position=2).rule_version == "1"
+    assert stale_labels(cast.campaign) == 0
+    assert verify(cast.campaign) == []
+    assert positions(contrasts(cast.campaign).items) == [4]
+    votes = next(votes for votes in effective_votes(cast.campaign) if votes.item == item_at(cast, 2))
+    assert (votes.votes, votes.decision) == (("1", "0"), "1")
+
+    take_back(cast.campaign, item_at(cast, 2), by=cast.mei)
+    assert stale_labels(cast.campaign) == 1
+    assert verify(cast.campaign) == []  # stale is no violation
+    finalize(cast.campaign)
+    assert label_at(cast, 2) == ("0", "", "ckbp2", ["1", "0"])
+    arbitrate(cast.campaign, item_at(cast, 2), label="0", reason="After all not.", by=cast.mei)
+    finalize(cast.campaign)
+    assert label_at(cast, 2) == ("0", "", "arbiter", ["1", "0", "0"])
+
+
+def test_an_arbiter_decides_what_a_batch_was_closed_without() -> None:
+    cast = make_cast()
+    design = make_judged(cast, ("1", None))
+    with pytest.raises(Refused, match="Nothing is decided on this item yet"):
+        arbitrate(cast.campaign, item_at(cast, 1), label="1", reason="Plain.", by=cast.mei)
+    close_batch(cast.campaign, design.pk, by=cast.mei, reason="A2 has left")
+
+    arbitrate(cast.campaign, item_at(cast, 1), label="1", reason="Plain.", by=cast.mei)
+    finalize(cast.campaign)
+
+    assert label_at(cast, 1) == ("1", "", "arbiter", ["1", "1"])
+    assert verify(cast.campaign) == []
+    assert not Thread.objects.exists()  # somebody has not judged it
+
+
+def test_verify_finds_a_decision_that_was_tampered_with(cast: Cast) -> None:
+    arbitrate(cast.campaign, item_at(cast, 2), label="1", reason="Plain.", by=cast.mei)
+    finalize(cast.campaign)
+    FinalLabel.objects.filter(item__position=2).update(label="0")
+
+    assert [violation.rule for violation in verify(cast.campaign)] == ["final labels follow their rule"]
+
+
+def test_one_decision_is_in_force_at_a_time(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = item_at(cast, 2)
+    arbitrate(cast.campaign, item, label="1", reason="Plain.", by=cast.mei)
+
+    with pytest.raises(Refused, match="take it back"):
+        arbitrate(cast.campaign, item, label="0", reason="No.", by=cast.mei)
+    monkeypatch.setattr(arbitration, "in_force", lambda _item: None)  # the other one was a moment faster
+    with pytest.raises(Refused, match="Somebody else decided"):
+        arbitrate(cast.campaign, item, label="0", reason="No.", by=cast.mei)
+    assert Arbitration.objects.get().label == "1"
+
+
+@pytest.mark.parametrize("label", ["0.5", "", "x"])
+def test_a_decision_is_a_label(cast: Cast, label: str) -> None:
+    with pytest.raises(Refused, match="Choose the label"):
+        arbitrate(cast.campaign, item_at(cast, 2), label=label, reason="Plain.", by=cast.mei)
+
+
+def test_a_decision_on_an_item_without_a_label_is_seen_as_missing(cast: Cast) -> None:
+    finalize(cast.campaign)
+    FinalLabel.objects.filter(item__position=2).delete()
+
+    assert passed_over(cast.campaign) == 1
+
+
+# Re-judgement
+
+
+def new_version(cast: Cast, **touches: Any) -> None:
+    cast.campaign.guidelines.create(version=2, text_en="Judge anew.", text_zh="请重新判断。", touches=touches)
+
+
+def test_a_change_of_the_guidelines_is_judged_again_where_it_touches(cast: Cast) -> None:
+    Item.objects.filter(position__in=(1, 3)).update(relation="xReact")
+    make_judged(cast, ("1", "0"))
+    new_version(cast, relations=["xReact"], items=[6, 7])
+
+    touched = told_apart(cast.campaign.guidelines.get(version=2))
+    assert (positions(touched.items), positions(touched.not_closed)) == ([1, 3, 6], [7])
+    round_ = open_rejudgement(
+        cast.campaign,
+        2,
+        by=cast.mei,
+        confirmed=plan_rejudgement(cast.campaign.guidelines.get(version=2)).hash,
+    )
+
+    assert round_.guideline.version == 2
+    assert round_.settings["touched_by"] == 2
+    assert sorted(set(round_.assignments.values_list("item__position", flat=True))) == [1, 3, 6]
+    assert not Thread.objects.exists()
+    for slot in (1, 2):
+        for position in (1, 3, 6):
+            again(round_, position, slot, "1")
+    close_again(cast.campaign, "rejudgement", 1, by=cast.mei)
+    finalize(cast.campaign)
+    assert label_at(cast, 6) == ("1", "", "ckbp2", ["1", "1"])
+    touched = told_apart(cast.campaign.guidelines.get(version=2))
+    assert (positions(touched.items), positions(touched.up_to_date)) == ([], [1, 3, 6])
+    with pytest.raises(Refused, match="nothing to judge"):
+        open_rejudgement(cast.campaign, 2, by=cast.mei)
+
+
+def test_there_is_no_re_judgement_for_a_version_that_is_not_there(cast: Cast) -> None:
+    with pytest.raises(NotYours):
+        open_rejudgement(cast.campaign, 9, by=cast.mei)
+
+
+# What was settled
+
+
+def test_an_expert_sees_what_was_settled_against_them_once_it_is_over(cast: Cast) -> None:
+    round_ = open_resolution(cast.campaign, by=cast.mei)
+    for slot in (1, 2):
+        again(round_, 2, slot, "0")
+    for slot, label in ((1, "0"), (2, "1")):
+        again(round_, 4, slot, label)
+    assert not is_open(cast.campaign)
+    assert settled_against(cast.campaign, cast.ada) == []
+
+    close_again(cast.campaign, "resolution", 1, by=cast.mei)
+
+    (ada,) = settled_against(cast.campaign, cast.ada)
+    assert (ada.item.position, ada.own["label"], ada.score and ada.score["label"]) == (2, "often", "rarely")
+    (lin,) = settled_against(cast.campaign, cast.lin)  # {0, 1} stays, and is implausible by the rule
+    assert (lin.item.position, lin.own["label"], lin.score, lin.label) == (4, "often", None, "0")
+    open_again = cast.campaign.rounds.create(
+        kind="rejudgement", k=2, guideline=cast.campaign.guidelines.get()
+    )
+    assert settled_against(cast.campaign, cast.ada) == []
+    open_again.delete()
+    arbitrate(cast.campaign, item_at(cast, 4), label="1", reason="Surely.", by=cast.mei)
+    assert [line.item.position for line in settled_against(cast.campaign, cast.lin)] == []
+    assert {line.item.position for line in settled_against(cast.campaign, cast.ada)} == {2, 4}
+
+
+# Any history
+
+
+class TestAnyHistory(TestCase):
+    @given(
+        data=st.lists(
+            st.tuples(
+                st.sampled_from(["1", "0.5", "0", ""]),
+                st.sampled_from(["1", "0.5", "0", ""]),
+                st.lists(
+                    st.tuples(
+                        st.sampled_from(["1", "0.5", "0", "", None]),
+                        st.sampled_from(["1", "0.5", "0", "", None]),
+                    ),
+                    max_size=2,
+                ),
+            ),
+            min_size=1,
+            max_size=3,
+        )
+    )
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    def test_labels_are_those_of_the_last_answers(self, data: list[Any]) -> None:
+        """What is stored is what a plain walk through the histories gives, and nothing is stale after it."""
+        cast = make_cast()
+        make_judged(cast, *[(first, second) for first, second, _rounds in data])
+        campaign = Campaign.objects.get(pk=cast.campaign.pk)
+        for number in range(2):
+            round_ = campaign.rounds.create(
+                kind="resolution", number=number + 1, k=2, guideline=campaign.guidelines.get()
+            )
+            for position, (_first, _second, rounds) in enumerate(data, start=1):
+                for slot, label in enumerate(
+                    rounds[number] if number < len(rounds) else (None, None), start=1
+                ):
+                    main = Assignment.objects.get(round__kind="main", item__position=position, slot=slot)
+                    if label is not None:
+                        row = Assignment.objects.create(
+                            round=round_, unit=main.unit, item=main.item, expert=main.expert, slot=slot,
+                            position=100 * (number + 1) + position, queue=position,
+                        )  # fmt: skip
+                        save_label(row, label)
+
+        finalize(campaign)
+
+        for position, (first, second, rounds) in enumerate(data, start=1):
+            begun = [answers for answers in rounds if answers != (None, None)]
+            last = [first, second]
+            for answers in begun:
+                last = [new if new is not None else old for old, new in zip(last, answers, strict=True)]
+            waits = bool(begun) and None in begun[-1]
+            found = FinalLabel.objects.get(item__position=position)
+            if waits:
+                expected = ("", "incomplete")
+            elif "" in last:
+                expected = ("", "cannot_judge")
+            else:
+                expected = ("1" if "1" in last and "0" not in last else "0", "")
+            assert (found.label, found.reason) == expected
+        assert stale_labels(campaign) == 0
+        broken = {violation.rule for violation in verify(campaign)}
+        assert "final labels follow their rule" not in broken

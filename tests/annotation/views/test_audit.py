@@ -1,0 +1,89 @@
+"""The audit page: words in both languages, filters, names on request, files."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from annotation.models import AuditEntry
+from annotation.services.campaign_settings import change_settings
+from annotation.services.people import add_person, audit
+from tests.factories import Cast, make_cast
+from tests.pages import client_of, text_of
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/campaigns/main/audit/"
+
+
+@pytest.fixture
+def cast() -> Cast:
+    return make_cast()
+
+
+def test_it_reads_as_a_sentence_with_before_and_after(cast: Cast) -> None:
+    change_settings(cast.campaign, {"title": "New title"}, by=cast.mei)
+
+    page = text_of(client_of(cast.mei).get(PAGE))
+
+    assert "M1 settings changed title: Main → now New title" in page
+
+
+def test_a_fact_may_be_called_items(cast: Cast) -> None:
+    audit(cast.campaign, cast.mei, "round opened", {"round": "dry_run", "items": 60})
+
+    assert "round: dry run items: 60" in text_of(client_of(cast.mei).get(PAGE))
+
+
+def test_names_are_shown_on_request_and_that_is_written_down(cast: Cast) -> None:
+    add_person(cast.campaign, "wei", "expert", cast.mei)
+    client = client_of(cast.mei)
+
+    hidden = text_of(client.get(PAGE))
+    shown = text_of(client.post(PAGE + "names/"))
+
+    assert "wei" not in hidden
+    assert "M1 (mei)" in shown
+    assert "A3 (wei)" in shown
+    assert AuditEntry.objects.get(action="names shown").detail == {"page": "audit"}
+
+
+def test_it_is_narrowed_down_and_says_what_it_cannot_read(cast: Cast) -> None:
+    audit(cast.campaign, cast.mei, "names shown", {"page": "somewhere"})
+    audit(cast.campaign, cast.mei, "round closed", {"round": "main"})
+    client = client_of(cast.mei)
+
+    narrowed = text_of(client.get(PAGE, {"action": "round closed"}))
+    nothing = text_of(client.get(PAGE, {"day": "2001-01-01"}))
+    wrong = client.get(PAGE, {"day": "tomorrow"})
+
+    assert "round: main" in narrowed
+    assert "somewhere" not in narrowed
+    assert "No entry is like this." in nothing
+    assert wrong.status_code == 400
+
+
+def test_its_files_hold_pseudonyms(cast: Cast) -> None:
+    add_person(cast.campaign, "wei", "expert", cast.mei)
+    client = client_of(cast.mei)
+
+    table = b"".join(client.get("/campaigns/main/audit.csv")).decode("utf-8-sig")
+    lines = b"".join(client.get("/campaigns/main/audit.jsonl")).decode().splitlines()
+
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert [row["action"] for row in rows] == ["person added", "person created"]
+    assert [json.loads(line)["who"] for line in lines] == ["M1", "M1"]
+    assert "wei" not in table
+
+
+def test_an_expert_gets_nothing_of_it(cast: Cast) -> None:
+    client = client_of(cast.ada)
+
+    for address in (
+        PAGE,
+        "/campaigns/main/audit.csv",
+        "/campaigns/main/progress/",
+        "/campaigns/main/attention/",
+    ):
+        assert client.get(address).status_code == 404
