@@ -1,7 +1,5 @@
 """A browser without scripts: it fetches pages and sends their forms as they stand, with what a person fills in."""
 
-import html
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -11,6 +9,8 @@ from urllib.parse import urljoin
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client
+
+from tests.pages import words_of
 
 Fields = list[tuple[str, str]]
 Received = Callable[[str, int, str, str], None]  # address, status, content type, body
@@ -151,11 +151,10 @@ class Page:
     @property
     def text(self) -> str:
         """Its words, blanks run together."""
-        body = re.sub(r"<script.*?</script>", " ", self.body, flags=re.DOTALL)
-        return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body))).strip()
+        return words_of(self.body)
 
 
-def body_of(response: HttpResponseBase) -> str:
+def text_sent(response: HttpResponseBase) -> str:
     """What was sent, streamed or at once; what is no text counts as its bytes one by one."""
     content = response.getvalue() if isinstance(response, StreamingHttpResponse) else response.content  # type: ignore[attr-defined]
     try:
@@ -204,7 +203,7 @@ class Browser:
         for _hop in range(5):
             asked = response.request
             address = asked["PATH_INFO"] + (f"?{asked['QUERY_STRING']}" if asked["QUERY_STRING"] else "")
-            body = body_of(response)
+            body = text_sent(response)
             self.received(address, response.status_code, response.headers.get("Content-Type", ""), body)
             if response.status_code not in (301, 302, 303):
                 break

@@ -20,8 +20,12 @@ def client_of(user: User, *, language: str = "en") -> Client:
 
 def text_of(response: HttpResponseBase) -> str:
     """The words of a page, without its tags, blanks run together."""
-    assert isinstance(response, HttpResponse)
-    body = re.sub(r"<script.*?</script>", " ", response.content.decode(), flags=re.DOTALL)
+    return words_of(body_of(response))
+
+
+def words_of(body: str) -> str:
+    """The same for a page as it was sent."""
+    body = re.sub(r"<script.*?</script>", " ", body, flags=re.DOTALL)
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body))).strip()
 
 

@@ -117,7 +117,7 @@ def adas_part(cast: Cast) -> dict[str, Any]:
 
 
 def given_to_ada(cast: Cast) -> Assignment:
-    part = make_part(cast.campaign.rounds.get(), index=1)
+    part = make_part(cast.campaign.rounds.get(kind="main"), index=1)
     return make_assignment(make_triple(cast.campaign, 1), cast.ada, part=part)
 
 

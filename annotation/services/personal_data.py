@@ -1,8 +1,7 @@
 """What is kept about one person, as one document for them: their account, their places, and what they gave.
 
 An explicit list of fields. Of an answer it holds what its expert saw and said and nothing else: no other's answer, no
-label, class, split, system, gold or repeat mark; an answer that is hidden from them for now is left out, and the
-document says how many are.
+label, class, split, system, gold or repeat mark; an answer that is hidden from them for now is left out.
 """
 
 from datetime import datetime
@@ -84,7 +83,6 @@ def export_for(member: Membership, by: User) -> Document:
 
 def _of_campaign(member: Membership) -> Document:
     campaign, user = member.campaign, member.user
-    hidden = _answers(campaign, user).filter(_hidden(campaign, user)).count()
     return {
         "campaign": campaign.slug,
         "title": campaign.title,
@@ -92,7 +90,6 @@ def _of_campaign(member: Membership) -> Document:
         "pseudonym": member.pseudonym,
         "joined_at": _at(member.joined_at),
         "answers": _answer_rows(campaign, user),
-        "answers_not_shown_now": hidden,
         "handed_in": [
             {"part": index + 1, "at": _at(at)}
             for index, at in HandIn.objects.filter(part__round__campaign=campaign, expert=user)

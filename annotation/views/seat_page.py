@@ -1,5 +1,6 @@
 """What the judging page hands to its script, in full: nothing else reaches the browser."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.urls import reverse
@@ -9,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Campaign, Guideline, User
 from annotation.protocol.base import get_protocol
+from annotation.protocol.compound import WRONG_REASONS
 from annotation.protocol.definition import Choice, Words
 from annotation.protocol.display import HIDDEN
 from annotation.protocol.wording import Wording
@@ -36,13 +38,13 @@ REASON_KEYS = {
 
 def reason_keys(wording: Wording) -> list[tuple[str, Words]]:
     """The letters that say why a row is wrong, for the list of keys."""
-    keys = _keys_of(wording)
+    keys = _keys_of(wording.reasons)
     return [(_letter(keys[reason.code]), reason.words) for reason in wording.reasons]
 
 
-def _keys_of(wording: Wording) -> dict[str, str]:
+def _keys_of(reasons: Sequence[Choice]) -> dict[str, str]:
     """A key for each reason: the protocol's own keep theirs, a campaign's get what is left, in its order."""
-    codes = [reason.code for reason in wording.reasons]
+    codes = [reason.code for reason in reasons]
     free = iter([key for code, key in REASON_KEYS.items() if code not in codes])
     return {code: REASON_KEYS[code] if code in REASON_KEYS else next(free) for code in codes}
 
@@ -74,7 +76,9 @@ def page_data(
 ) -> dict[str, Any]:
     """Who sits here, the rules of the seat, the screens ahead, every word the script may say."""
     protocol, wording = get_protocol(campaign.protocol), wording_of(campaign)
-    keys = _keys_of(wording)
+    # Keys are kept for all campaigns of a browser, so those of a compound's reasons are taken beside triples too.
+    reasons = wording.reasons or WRONG_REASONS
+    keys = _keys_of(reasons)
     return {
         "user": {"id": expert.pk, "name": expert.username},
         "campaign": campaign.slug,
@@ -95,7 +99,7 @@ def page_data(
         "answers": {answer.key: in_language(wording.answer_words(answer)) for answer in protocol.scale},
         "details": _choices(wording.details),
         "causes": _choices(protocol.cannot_judge_causes),
-        "reasons": [{**choice, "key": keys[choice["code"]]} for choice in _choices(wording.reasons)],
+        "reasons": [{**choice, "key": keys[choice["code"]]} for choice in _choices(reasons)],
         "connectors": {
             name: {"text": connector_text(name, wording), "unlike": unlike(name, wording)}
             for name in wording.relations

@@ -26,12 +26,14 @@ from annotation.models import (
     Round,
 )
 from annotation.protocol.base import get_protocol
+from annotation.protocol.labels import ARBITER
 from annotation.protocol.sentences import Sentence, say
 from annotation.services.peeks import Peek, open_answers, peeks_of
 from annotation.services.sentences import translated
 from scoring.models import Evaluation
 from scoring.services.dry_run_methods import dry_run_sentences
 from scoring.services.gather import Labels
+from scoring.services.later_round_methods import later_round_sentences
 from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.error_rates import ErrorRates
 from scoring.stats.intervals import SMALL_SAMPLE
@@ -115,6 +117,7 @@ def methods(
         *_judging(campaign),
         *_design(campaign),
         *_conditions(campaign, compound),
+        *later_round_sentences(campaign),
         *_labels(campaign, labels),
         *(_unfinished(still) if still else []),
         *(_agreement(campaign, agreement) if agreement else []),
@@ -307,19 +310,23 @@ def _labels(campaign: Campaign, labels: Labels) -> Sentences:
         ]
     without = FinalLabel.objects.filter(item__campaign=campaign).exclude(reason="")
     reasons = _counts(without.order_by(), "reason")
+    by_arbiter = FinalLabel.objects.filter(
+        item__campaign=campaign, item__retired_at__isnull=True, rule=ARBITER.name
+    ).exclude(label="")
+    decided = by_arbiter.count()
     told = say(
         "{n} final labels follow from the judgements by the rule {rule} (version {version}); this is version "
         "{label_version} of the labels.",
-        n=labelled,
+        n=labelled - decided,
         rule=labels.rule,
         version=labels.rule_version,
         label_version=labels.label_version,
     )
-    return (
-        [told, say("Items without a label, by reason: {counts}.", counts=_told(reasons))]
-        if reasons
-        else [told]
-    )
+    return [
+        told,
+        *([say("An arbiter decided the labels of items: {n}.", n=decided)] if decided else []),
+        *([say("Items without a label, by reason: {counts}.", counts=_told(reasons))] if reasons else []),
+    ]
 
 
 def _unfinished(still: int) -> Sentences:

@@ -181,7 +181,7 @@ def test_it_saves_five_verdicts_and_nothing_while_one_is_missing(
     press(page, "Enter")  # row 4 is blank
     assert seat.annotations() == 0
     expect(page.locator(".context[aria-current=true] .context-number")).to_have_text("4")
-    expect(page.locator("#cue")).to_contain_text("1 rows")
+    expect(page.locator("#cue")).to_contain_text("One row")
 
     press(page, "4", "Space")
     all_saved(page)
