@@ -198,14 +198,16 @@ def test_a_gate_that_is_not_passed_offers_both_ways_on(mei: Client, campaign: Ca
     assert re.search(r"PersonX writes letter \d+ \w+ PersonX seals it \d+ 1\.00 always/often rarely", page)
     parts = {"members": asked()["members"], "names": "", "design": "cyclic", "seed": "1"}
     shown = mei.post("/campaigns/main/assign/", parts)
-    held = mei.post("/campaigns/main/assign/", {**parts, "hash": hidden(shown, "hash")})
+    assert "Give out these parts" not in text_of(shown)
+    confirmed = {**parts, "hash": shown.context["plan"].hash}
+    held = mei.post("/campaigns/main/assign/", confirmed)
     assert held.status_code == 409
     assert "Dry run 1 did not pass its gate" in text_of(held)
     empty = mei.post(f"{ONE}override/", {"reason": " "})
     assert empty.status_code == 400
     done = mei.post(f"{ONE}override/", {"reason": "Two outliers <left>."}, follow=True)
     assert "Gone on with a reason: Two outliers <left>." in text_of(done)
-    given = mei.post("/campaigns/main/assign/", {**parts, "hash": hidden(shown, "hash")})
+    given = mei.post("/campaigns/main/assign/", confirmed)
     assert given.status_code == 302
     assert Assignment.objects.filter(round__kind=Round.Kind.MAIN).count() == 56
 
