@@ -33,9 +33,13 @@ from scoring.stats.error_rates import UNDECIDED, Instances
 
 def compound_check_report(campaign: Campaign, options: Options) -> Document:
     """What an automatic check finds, and how well it finds what the experts found. A diagnostic, no substitute."""
-    run = checked_run(campaign, options)
+    return check_document(checked_run(campaign, options))
+
+
+def check_document(run: "CheckedRun") -> Document:
+    """The same of a run that was checked already."""
     return {
-        "campaign": campaign.slug,
+        "campaign": run.chosen.system.campaign.slug,
         "system": run.chosen.system.name,
         "run": run.chosen.run,
         "judge": run.judge,
@@ -72,7 +76,7 @@ def checked_run(campaign: Campaign, options: Options) -> CheckedRun:
         )
     labels = labels_of(campaign, options.labels)
     chosen = choose_run(campaign, options.system, options.run)
-    there, judge = _there(chosen, labels), _judge_name(options)
+    there, judge = _there(campaign, chosen, labels), _judge_name(options)
     if options.judge is not None:
         verdicts = _verdicts(chosen, there, options.judge, options)
         result = judge_check(
@@ -120,12 +124,12 @@ class _There:
         ]
 
 
-def _there(chosen: SystemRun, labels: Labels) -> _There:
+def _there(campaign: Campaign, chosen: SystemRun, labels: Labels) -> _There:
     instances, items = instances_of(chosen, labels)
     texts = translations_of(chosen)
     by_item = {item: row for row, item in enumerate(texts.items)}
     there = np.array([item in by_item for item in items], dtype=np.bool_)
-    prompted = _prompted(chosen.system.campaign)
+    prompted = _prompted(campaign)
     seen = np.array([item in prompted for item in items], dtype=np.bool_) & (instances.verdict != UNDECIDED)
     unprompted = replace(instances, verdict=np.where(seen, UNDECIDED, instances.verdict).astype(np.int8))
     rows = [by_item[item] for item in items if item in by_item]
@@ -168,7 +172,7 @@ def estimate_report(campaign: Campaign, options: Options) -> Document:
         )
     labels = labels_of(campaign, options.labels)
     chosen = choose_run(campaign, options.system, options.run)
-    there, judge = _there(chosen, labels), _judge_name(options)
+    there, judge = _there(campaign, chosen, labels), _judge_name(options)
     if options.judge is not None:
         verdicts = _verdicts(chosen, there, options.judge, options)
     else:

@@ -1,5 +1,6 @@
 """Reports that need a file from who asks: it is read, measured with, and not kept."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from annotation.views.campaign_page import campaign_page
 from scoring.forms import CheckForm, EstimateForm, TextsForm, TrainingForm
 from scoring.services.behind.compounds import behind_cells
 from scoring.services.behind.packed import packed
+from scoring.services.checked import check_document, checked_run
 from scoring.services.files import NamedFile
 from scoring.services.measure import report as measure
 from scoring.services.options import Document, Options
@@ -43,9 +45,10 @@ def check(request: PersonRequest, member: Membership, kind: str) -> HttpResponse
     form = FORMS[kind](request.POST or None, request.FILES or None)
     measured = REPORTS.get(kind, kind)
     document: Document | None = None
+    cells: Mapping[str, str] = {}
     if request.method == "POST" and form.is_valid():
         options = _options(choice.options, form)
-        document = _measured(member.campaign, measured, options, form)
+        document, cells = _measured(member.campaign, measured, options, form)
         if document:
             record_peek(member.campaign, measured, by=request.user)
         if document and request.POST.get("as") in FILES:
@@ -56,29 +59,30 @@ def check(request: PersonRequest, member: Membership, kind: str) -> HttpResponse
         "choice": choice,
         "form": form,
         "document": document,
+        "cells": cells,
         "body": f"scoring/_{measured.replace('-', '_')}.html",
     }
-    if document is not None and kind == "compound-check":
-        context["cells"] = _cells(member.campaign, options)
     if document is None and kind in WITHOUT_A_FILE:
         context |= _without_a_file(member.campaign, kind, choice)
     return campaign_page(request, member, "scoring/check.html", context, tab="reports", status=status)
 
 
-def _cells(campaign: Campaign, options: Options) -> dict[str, str]:
-    """The items of each cell, for the forms that lead to their list: the file is not kept."""
-    return {cell: packed(found.items) for cell, found in behind_cells(campaign, options).items()}
-
-
-def _measured(campaign: Campaign, kind: str, options: Options, form: forms.Form) -> Document | None:
-    """The figures with the files of the form; what is wrong with them stands in the form."""
+def _measured(
+    campaign: Campaign, kind: str, options: Options, form: forms.Form
+) -> tuple[Document | None, Mapping[str, str]]:
+    """The figures with the files of the form, and the items of each cell of a check for the forms that lead to their
+    list, as the file is not kept. What is wrong with the files stands in the form.
+    """
     try:
-        return measure(campaign, kind, options)
+        if kind != "compound-check":
+            return measure(campaign, kind, options), {}
+        run = checked_run(campaign, options)
+        return check_document(run), {cell: packed(found.items) for cell, found in behind_cells(run).items()}
     except (Refused, ProtocolError) as refusal:
         form.add_error(None, translated(refusal.message))
     except FormatError as error:
         form.add_error(None, translated(error.sentence))
-    return None
+    return None, {}
 
 
 def _without_a_file(campaign: Campaign, kind: str, choice: Choice) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from scoring.services.behind.number import (
     no_such_table,
     rows_holding,
 )
-from scoring.services.checked import checked_run
+from scoring.services.checked import CheckedRun
 from scoring.services.conditions import Conditions, conditions_of
 from scoring.services.gather import choose_run, instances_of, labels_of, translations_of
 from scoring.services.options import Options
@@ -83,9 +83,8 @@ def behind_bleu(campaign: Campaign, options: Options, number: Number) -> Behind:
     return Behind(items=found, n=len(found), unit="translations")
 
 
-def behind_cells(campaign: Campaign, options: Options) -> dict[str, Behind]:
-    """Contexts by the experts' verdict and the check's, which needs its lexicon or its file of verdicts."""
-    run = checked_run(campaign, options)
+def behind_cells(run: CheckedRun) -> dict[str, Behind]:
+    """Contexts by the experts' verdict and the check's."""
     cells = {}
     for name, (human, auto) in CELLS.items():
         rows = (run.there.instances.verdict == human) & (run.result.verdict == auto)
