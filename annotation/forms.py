@@ -1,7 +1,8 @@
 """What people type into pages, checked before a service sees it."""
 
 import re
-from collections.abc import Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -40,6 +41,21 @@ class Text(forms.CharField):
     def to_python(self, value: Any) -> str:
         """Browsers send a line break as two characters, of which the person typed one."""
         return super().to_python(value.replace("\r\n", "\n") if isinstance(value, str) else value) or ""
+
+
+class OnceForm(forms.Form):
+    """A form that may be sent twice and counts once: it bears a key from the moment it is shown."""
+
+    client_key = forms.UUIDField(widget=forms.HiddenInput)
+
+    def __init__(self, data: Any = None, *, initial: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, initial={"client_key": uuid.uuid4(), **(initial or {})})
+
+    def clean(self) -> dict[str, Any]:
+        """A hidden field cannot show its own error."""
+        if "client_key" not in self.cleaned_data:
+            raise forms.ValidationError(_("This form is incomplete; open the page again."))
+        return self.cleaned_data
 
 
 # Accounts

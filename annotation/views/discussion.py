@@ -1,6 +1,5 @@
 """Discussions of single items: the list, a thread, what is said and decided. For managers and the item's experts."""
 
-import uuid
 from typing import Any
 
 from django import forms
@@ -13,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.forms import Text
+from annotation.forms import OnceForm, Text
 from annotation.models import Item, Membership
 from annotation.permissions import EXPERT, MANAGER, PersonRequest, members_only
 from annotation.protocol.base import get_protocol
@@ -30,7 +29,7 @@ from annotation.views.refusals import plain_refusals
 PAGE = 50
 
 
-class CommentForm(forms.Form):
+class CommentForm(OnceForm):
     """Something to say."""
 
     text = Text(
@@ -38,16 +37,6 @@ class CommentForm(forms.Form):
         max_length=service.LENGTH,
         widget=forms.Textarea(attrs={"rows": 4}),
     )
-    client_key = forms.UUIDField(widget=forms.HiddenInput)  # sent twice, it is said once
-
-    def __init__(self, data: Any = None) -> None:
-        super().__init__(data, initial={"client_key": uuid.uuid4()})
-
-    def clean(self) -> dict[str, Any]:
-        """A hidden field cannot show its own error."""
-        if "client_key" not in self.cleaned_data:
-            raise forms.ValidationError(_("This form is incomplete; open the page again."))
-        return self.cleaned_data
 
 
 class DecisionForm(forms.Form):

@@ -1,6 +1,5 @@
 """An expert's hours: the statement of what counts, and corrections of it."""
 
-import uuid
 from datetime import date
 from typing import Any
 
@@ -13,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from annotation.forms import PlainInput, Text
+from annotation.forms import OnceForm, PlainInput, Text
 from annotation.models import Campaign, Membership, TimeEntry
 from annotation.permissions import EXPERT, PersonRequest, members_only
 from annotation.services.errors import Refused
@@ -24,7 +23,7 @@ ISO = "%Y-%m-%d"
 MINUTES = int(CORRECTION_LIMIT // 60)
 
 
-class CorrectionForm(forms.Form):
+class CorrectionForm(OnceForm):
     """Minutes to add to a day, or to take away from it, and why."""
 
     day = forms.DateField(
@@ -44,19 +43,12 @@ class CorrectionForm(forms.Form):
         help_text=gettext_lazy("Such as “judged on paper for an hour” or “left the page open over lunch”."),
         widget=PlainInput(),
     )
-    client_key = forms.UUIDField(widget=forms.HiddenInput)  # sent twice, it counts once
 
     def __init__(self, data: Any = None, *, campaign: Campaign) -> None:
         today = timezone.localdate()
-        super().__init__(data, initial={"day": today, "client_key": uuid.uuid4()})
+        super().__init__(data, initial={"day": today})
         first: date = timezone.localdate(campaign.created_at)
         self.fields["day"].widget.attrs |= {"min": first.isoformat(), "max": today.isoformat()}
-
-    def clean(self) -> dict[str, Any]:
-        """A hidden field cannot show its own error."""
-        if "client_key" not in self.cleaned_data:
-            raise forms.ValidationError(_("This form is incomplete; open the page again."))
-        return self.cleaned_data
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,6 +1,5 @@
 """Questions between one expert and the managers: the expert's page, and the managers'."""
 
-import uuid
 from typing import Any
 
 from django import forms
@@ -12,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.forms import Text
+from annotation.forms import OnceForm, Text
 from annotation.models import Membership
 from annotation.permissions import EXPERT, MANAGER, PersonRequest, members_only
 from annotation.protocol.errors import ProtocolError
@@ -24,7 +23,7 @@ from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
 
-class QuestionForm(forms.Form):
+class QuestionForm(OnceForm):
     """A question about the unit on one screen."""
 
     text = Text(
@@ -32,16 +31,6 @@ class QuestionForm(forms.Form):
         max_length=service.LENGTH,
         widget=forms.Textarea(attrs={"rows": 4}),
     )
-    client_key = forms.UUIDField(widget=forms.HiddenInput)  # sent twice, it is asked once
-
-    def __init__(self, data: Any = None) -> None:
-        super().__init__(data, initial={"client_key": uuid.uuid4()})
-
-    def clean(self) -> dict[str, Any]:
-        """A hidden field cannot show its own error."""
-        if "client_key" not in self.cleaned_data:
-            raise forms.ValidationError(_("This form is incomplete; open the page again."))
-        return self.cleaned_data
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
