@@ -361,7 +361,12 @@ class ExpertsForm(forms.Form):
     """Who judges: experts of the campaign, and names of new ones. Cleaned, `experts` are their names."""
 
     members = forms.MultipleChoiceField(
-        label=_("Experts of this campaign"), required=False, widget=forms.CheckboxSelectMultiple
+        label=_("Experts of this campaign"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_(
+            "Leave out who is to check others' work later: a checker must have been given none of what is checked."
+        ),
     )
     names = forms.CharField(
         label=_("New experts"),

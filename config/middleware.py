@@ -6,6 +6,7 @@ from typing import Any
 from csp.utils import build_policy
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
@@ -35,6 +36,26 @@ def private_responses(get_response: GetResponse) -> GetResponse:
         return response
 
     return middleware
+
+
+def storable_text(get_response: GetResponse) -> GetResponse:
+    """Nobody types U+0000 and PostgreSQL cannot store it: a page's address or form that brings it in is damaged.
+
+    The REST interface says which of its parameters holds it.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if not request.path.startswith("/api/") and _holds_nul(request):
+            raise BadRequest
+        return get_response(request)
+
+    return middleware
+
+
+def _holds_nul(request: HttpRequest) -> bool:
+    if "%00" in request.META.get("QUERY_STRING", "") or "\0" in request.path:
+        return True
+    return request.content_type == "application/x-www-form-urlencoded" and b"%00" in request.body
 
 
 class SignInRequired(LoginRequiredMiddleware):

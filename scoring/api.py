@@ -24,11 +24,12 @@ from annotation.api.campaigns import READERS
 from annotation.api.parameters import person
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.writers import CONTENT_TYPES, content_disposition
-from annotation.models import Campaign, Membership, Round
+from annotation.models import Campaign, Membership, Round, User
 from annotation.permissions import campaign_for
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.labels import RULE_NAMES
 from annotation.services.errors import Refused
+from annotation.services.readings import record_names
 from annotation.services.sentences import translated
 from annotation.services.uploads import LIMIT
 from scoring.figures import FORMS, draw
@@ -38,8 +39,9 @@ from scoring.records import as_csv, as_jsonl
 from scoring.services.boards import board_document, document_for, leaderboard, over_runs
 from scoring.services.files import NamedFile
 from scoring.services.human_line import human_line
-from scoring.services.measure import REPORTS, report
-from scoring.services.options import Options
+from scoring.services.kept_reports import document_now
+from scoring.services.measure import MANAGERS_ONLY, REPORTS
+from scoring.services.options import WITH_NAMES, Options
 from scoring.services.peeks import record_peek
 from scoring.services.pictures import curve_of, picture_of
 from scoring.services.plans import A_DAY, GOALS, plan
@@ -95,11 +97,20 @@ class ReportFiles(serializers.Serializer[Any]):
 
 
 QUERY = [
+    OpenApiParameter(
+        "kind",
+        str,
+        OpenApiParameter.PATH,
+        enum=tuple(REPORTS),
+        description=f"For managers only: {', '.join(sorted(MANAGERS_ONLY))}.",
+    ),
     OpenApiParameter("system", str),
     OpenApiParameter("run", str),
     OpenApiParameter("round", str, enum=Round.Kind.values),
     OpenApiParameter(
-        "number", int, description="Which of several rounds of this kind; of dry runs the last."
+        "number",
+        int,
+        description="Which of several rounds of this kind; of dry runs and of the spot checks the last.",
     ),
     OpenApiParameter("labels", str, enum=LABELS),
     OpenApiParameter(
@@ -135,17 +146,21 @@ QUERY = [
 @api_view(["GET", "POST"])
 @parser_classes([MultiPartParser])
 def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
-    """One report of the campaign, worked out now; people under pseudonyms, but for managers.
+    """One report of the campaign as of now; people under pseudonyms, but for managers.
+
+    The comparison and BLEU take seconds, unless they were computed on their pages since anything changed.
 
     POST measures with a file: the compound check and the estimate with a judge's verdicts or a lexicon, the statistics
     with a training set's nodes, BLEU with a test set that is none of the campaign's. While answers are open, who asked
-    for figures that rest on them is written down.
+    for figures that rest on them is written down; so is a reading with names, which the agreement and the what-if hold.
     """
     user = person(request)
     campaign = campaign_for(user, slug, *READERS)
     if kind not in REPORTS or (request.method == "POST" and kind not in WITH_FILES):
         raise Http404
     manages = Membership.objects.filter(campaign=campaign, user=user, role=Membership.Role.MANAGER).exists()
+    if kind in MANAGERS_ONLY and not manages:
+        raise Http404
     form = _choice(request, "format", FORMATS, "json")
     options = Options(
         system=request.query_params.get("system"),
@@ -168,14 +183,14 @@ def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
     try:
         if form in FORMS:
             drawn = draw(kind, picture_of(campaign, kind, options), form)
-            record_peek(campaign, kind, by=user, round_kind=options.round)
+            _record(campaign, kind, options, by=user)
             return HttpResponse(drawn, content_type=FORMS[form])
-        document = report(campaign, kind, options)
+        document = document_now(campaign, kind, options)
     except (Refused, ProtocolError) as error:  # not of this campaign, or not without saying which system
         raise serializers.ValidationError({"detail": translated(error.message)}) from None
     except FormatError as error:
         raise serializers.ValidationError({"detail": translated(error.sentence)}) from None
-    record_peek(campaign, kind, by=user, round_kind=options.round)
+    _record(campaign, kind, options, by=user)
     if form == "json":
         return Response(document)
     assert form is not None
@@ -183,6 +198,13 @@ def report_of(request: Request, slug: str, kind: str) -> HttpResponseBase:
     response = HttpResponse(text, content_type=CONTENT_TYPES[form])
     response.headers["Content-Disposition"] = content_disposition(f"{slug}-{kind}.{form}")
     return response
+
+
+def _record(campaign: Campaign, kind: str, options: Options, *, by: User) -> None:
+    """Interim figures, and figures of people under their names, are not read without a trace."""
+    record_peek(campaign, kind, by=by, round_kind=options.round)
+    if options.real_names and kind in WITH_NAMES:
+        record_names(campaign, kind, by=by)
 
 
 def _with_files(request: Request, options: Options) -> Options:

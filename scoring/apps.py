@@ -7,10 +7,15 @@ class ScoringConfig(AppConfig):
     name = "scoring"
 
     def ready(self) -> None:
-        # The registry stands beside models, which may be imported only now.
-        from annotation.services import jobs  # noqa: PLC0415
+        # The registries stand beside models, which may be imported only now.
+        from annotation.services import jobs, released  # noqa: PLC0415
+        from scoring.models import Release  # noqa: PLC0415
 
         # The whole round, and the part: each part's agreement is a job of its own.
-        jobs.register("agreement", "scoring.agreement", after_hand_in=lambda part: [{}, {"part": part}])
+        jobs.register(
+            "agreement", "scoring.agreement", after_hand_in=lambda part: [{}, {"part": part}], figures=True
+        )
         jobs.register("score", "scoring.score")
         jobs.register("release", "scoring.release")
+        jobs.register("measure", "scoring.measure")
+        released.register(lambda campaign: Release.objects.filter(campaign=campaign).exists())

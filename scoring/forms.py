@@ -1,6 +1,6 @@
 """What people type into the pages of submissions and releases, checked before a service sees it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -501,16 +501,19 @@ class NewSpotCheckForm(forms.Form):
             field.choices = list(choices)
 
 
+DECISIONS = (
+    (Decision.ACCEPT, _("accept the work as it is")),
+    (Decision.REWORK, _("give the parts chosen below back to their experts")),
+    (Decision.STOPPED, _("stop the check without a result")),
+)
+
+
 class SpotCheckDecisionForm(forms.Form):
     """How a spot check ends, and why."""
 
     decision = forms.ChoiceField(
         label=_("Decision"),
-        choices=[
-            (Decision.ACCEPT, _("accept the work as it is")),
-            (Decision.REWORK, _("give the parts chosen below back to their experts")),
-            (Decision.STOPPED, _("stop the check without a result")),
-        ],
+        choices=DECISIONS,
         widget=forms.RadioSelect,
     )
     rework = forms.MultipleChoiceField(
@@ -525,11 +528,24 @@ class SpotCheckDecisionForm(forms.Form):
 
     def __init__(self, *args: Any, choices: Sequence[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["rework"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = list(choices)
-        if not choices:
-            del self.fields["rework"]
+        self.parts = list(choices)
+        self._offer(self.parts)
+
+    def leave_out(self, frozen: Collection[int]) -> None:
+        """Do not offer to give back these parts, by index, nor to give any back where these are all."""
+        kept = [(value, word) for value, word in self.parts if int(value.rpartition(":")[2]) not in frozen]
+        self._offer(kept)
+        if not kept:
+            decision = self.fields["decision"]
+            assert isinstance(decision, forms.ChoiceField)
+            decision.choices = [(value, word) for value, word in DECISIONS if value != Decision.REWORK]
+
+    def _offer(self, parts: list[tuple[str, str]]) -> None:
+        field = self.fields.get("rework")
+        if isinstance(field, forms.ChoiceField):
+            field.choices = parts
+        if not parts:
+            self.fields.pop("rework", None)
 
 
 class GoldForm(forms.Form):

@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from scoring.reports.error_rates import NOT_GIVEN, tables_of
+
 Document = Mapping[str, Any]
 Record = dict[str, Any]
 
@@ -41,14 +43,14 @@ def _bounds(name: str, bounds: list[float] | None) -> Record:
 
 
 def _error_rates(document: Document) -> Iterator[Record]:
-    tables = {"": {"": document}, **document["by"]}
+    tables = {"": {"": document}, **tables_of(document)}
     for by, groups in tables.items():
         for group, rates in groups.items():
             for rate in ("instance", "aggregate", "all_contexts_wrong"):
                 found = rates[rate]
                 yield {
                     "by": by or "all",
-                    "group": group or "all",
+                    "group": group or (NOT_GIVEN if by else "all"),
                     "rate": rate,
                     "n": found["n"],
                     "errors": found["errors"],

@@ -4,6 +4,7 @@ from celery import shared_task
 
 from annotation.services import jobs
 from scoring.services.evaluations import agreement_work
+from scoring.services.kept_reports import report_work
 from scoring.services.releases import release_work
 from scoring.services.submissions import score_work
 
@@ -18,6 +19,12 @@ def agreement(job_id: int) -> None:
 def score(job_id: int) -> None:
     """All submissions of a campaign against the labels there are now."""
     jobs.run(job_id, score_work)
+
+
+@shared_task(name="scoring.measure")
+def measure(job_id: int) -> None:
+    """A report that takes seconds, to be kept."""
+    jobs.run(job_id, report_work)
 
 
 @shared_task(name="scoring.release")

@@ -1,20 +1,29 @@
 """What every test can use: quick settings, a database of its own, and processes that end with the test."""
 
+import fcntl
+import gc
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
+from pytest_django import DjangoDbBlocker
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -26,6 +35,38 @@ def pytest_configure() -> None:
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
     }
+    # A query of Django makes thousands of objects that end at once; looking among them for circles took a tenth of
+    # the time of all tests.
+    gc.set_threshold(50_000, 10, 10)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: the collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+# Django writes `filter(part__design=…, answered_at=None).update(…)` so: the rows are chosen in a subquery. PostgreSQL,
+# having waited for a row that somebody else was changing, does not look at that condition again and changes the row all
+# the same: an answer saved at that moment was withdrawn. `filter(part__in=Part.objects.filter(…), answered_at=None)`
+# leaves the condition where it is looked at.
+CHOSEN_BEFORE = re.compile(r'UPDATE "(\w+)" .* IN \(SELECT .* FROM "\1"', re.DOTALL)
+
+
+def refuse_chosen_before(execute: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+    """Around every statement of a test: the project's code has no UPDATE that chooses rows before it locks them."""
+    if sql.startswith("UPDATE") and CHOSEN_BEFORE.match(sql):
+        files = (Path(frame.filename) for frame in reversed(traceback.extract_stack()[:-1]))
+        ours = (file.relative_to(ROOT) for file in files if ROOT in file.parents)
+        nearest = next(file for file in ours if file.parts[0] in {"annotation", "scoring", "config", "tests"})
+        assert nearest.parts[0] == "tests", f"{nearest}: rows are chosen before they are locked: {sql}"
+    return execute(sql, *arguments)
+
+
+@receiver(connection_created)
+def watch(connection: BaseDatabaseWrapper, **_about: Any) -> None:
+    """Threads have connections of their own."""
+    connection.execute_wrappers.append(refuse_chosen_before)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -63,13 +104,59 @@ def django_db_modify_db_settings(
 ) -> None:
     """SQLite gets a real file: one in memory would have neither locks nor a second process.
 
-    Each worker of pytest-xdist has temporary folders of its own, so the file needs no suffix.
+    Each worker of pytest-xdist has temporary folders of its own, so the file needs no suffix. What a killed process
+    has committed is in the file without waiting for the disk; only a power cut could take it, and no test cuts the
+    power. Processes that a test starts have the settings of a site.
     """
     database = settings.DATABASES["default"]
     if database["ENGINE"] == "config.sqlite":
         database.setdefault("TEST", {})["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+        options = database["OPTIONS"]
+        options["init_command"] = f"{options['init_command']} PRAGMA synchronous=OFF;"
     else:
         request.getfixturevalue("django_db_modify_db_settings_parallel_suffix")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    tmp_path_factory: pytest.TempPathFactory,
+    django_test_environment: None,
+    django_db_blocker: DjangoDbBlocker,
+    django_db_keepdb: bool,
+    django_db_modify_db_settings: None,
+) -> Iterator[None]:
+    """The tables, made by the migrations. Of several workers the first one migrates; the others get copies."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    temporary = tmp_path_factory.getbasetemp()
+    copies = (temporary.parent if worker else temporary) / "copies.json"
+    database, creation = connection.settings_dict, connection.creation
+    with django_db_blocker.unblock(), copies.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        names: dict[str, str] = json.loads(copies.read_text()) if copies.exists() else {}
+        if worker in names:
+            database["NAME"] = settings.DATABASES["default"]["NAME"] = names[worker]
+        else:
+            creation.create_test_db(verbosity=0, autoclobber=True, serialize=False, keepdb=django_db_keepdb)
+            if not copies.exists():
+                copies.write_text(json.dumps(_copies_for_others(worker)))
+
+    yield
+
+    if not django_db_keepdb:
+        with django_db_blocker.unblock():
+            creation.destroy_test_db(verbosity=0)
+
+
+def _copies_for_others(worker: str | None) -> dict[str, str]:
+    """Copy this worker's database for each of the others; their names by worker."""
+    connection.close()  # what is copied must have no connection
+    others = [f"gw{number}" for number in range(int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1)))]
+    names = {}
+    for other in others:
+        if worker and other != worker:
+            connection.creation.clone_test_db(other, verbosity=0, autoclobber=True)
+            names[other] = str(connection.creation.get_test_db_clone_settings(other)["NAME"])
+    return names
 
 
 @pytest.fixture

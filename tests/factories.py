@@ -4,7 +4,7 @@ The cast: Mei manages, Ada and Lin are experts, Vera only looks on, Otto is a st
 his own, since a stranger without any rights would prove little).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -31,6 +31,7 @@ from annotation.models import (
     Unit,
     User,
 )
+from annotation.services.seat_numbers import assignment_of, number_of
 
 PASSWORD = "seven green rivers"
 
@@ -300,3 +301,28 @@ def make_annotation(assignment: Assignment, label: str = "1", **fields: Any) -> 
 def make_report(assignment: Assignment, **fields: Any) -> Annotation:
     """An answer that says that the item could not be judged."""
     return make_annotation(assignment, **{"cannot_judge": "other", "note": "Is this one word?", **fields})
+
+
+def seat_number(row: Assignment) -> int:
+    """The number under which its expert's page and programs know a row."""
+    return number_of(row.pk, expert=row.expert_id)
+
+
+def rows_on(screen: Mapping[str, Any], expert: User) -> list[Assignment]:
+    """The rows of a screen that somebody was given, in its order."""
+    found = [assignment_of(row["assignment"], expert=expert.pk) for row in screen["rows"]]
+    rows = Assignment.objects.in_bulk(found)
+    return [rows[pk] for pk in found]
+
+
+def make_repeat(row: Assignment, *, position: int) -> Assignment:
+    """The row's item given to the same expert again, unmarked: in a round of its own, in the same part."""
+    main = row.round
+    again, _made = Round.objects.get_or_create(
+        campaign=main.campaign,
+        kind=Round.Kind.REPEAT,
+        number=2,
+        defaults={"k": main.k, "guideline": main.guideline},
+    )
+    place = {"round": again, "part": row.part, "position": position, "row": row.row, "queue": position}
+    return make_assignment(row.item, row.expert, slot=row.slot, **place)

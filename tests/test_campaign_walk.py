@@ -32,9 +32,9 @@ from annotation.services import jobs, screens
 from annotation.services.jobs import due
 from config.celery import app
 from tests.browsing import Browser, Page
-from tests.factories import PASSWORD, make_cast, make_judged, make_user, with_password
+from tests.factories import PASSWORD, make_cast, make_judged, make_user, seat_number, with_password
 from tests.material import as_csv, compounds
-from tests.walking import Expert, Leak, Watch, share
+from tests.walking import Expert, Leak, Watch, share, told_apart
 
 pytestmark = pytest.mark.django_db
 
@@ -46,6 +46,7 @@ IDLE = "zqfelix"  # takes the pseudonym A1, which a page of explanations has as 
 SLIPS = dict(zip((*NAMES, CHECKER), (0.04, 0.06, 0.08, 0.10, 0.0), strict=True))
 GOLD_NOTE, ARBITER, CLASSES = "zqfrom-the-book", "zqbecause-I-say-so", ("zqindist", "zqoutdist", "zqadverse")
 PLANTED_EVERY, STUBBORN = 8, 3
+GOLD = (17, 33, 65)
 
 
 # The manager, whatever is judged
@@ -276,7 +277,7 @@ class Triples:
         walk.now("preparation")
         walk.new_campaign("Chairs", "triple", 2)
         walk.import_items(rows_of_triples())
-        for position in (17, 33, 65):
+        for position in GOLD:
             gold = walk.manager.press(
                 walk.page("gold/"), "Mark it", position=position, label="1", note=f"{GOLD_NOTE} {position}"
             )
@@ -417,6 +418,19 @@ class Triples:
         for _name, tail in self.repeats:
             assert tail in tails(expert.find(tail))
         assert all(not other.again for name, other in self.walk.experts.items() if name != NAMES[0])
+        self._nothing_tells_them_apart()
+
+    def _nothing_tells_them_apart(self) -> None:
+        """By no number that came with its screens could an expert find the repeats, or the gold, among the others."""
+        for name in NAMES:
+            shown = self.walk.experts[name].shown["main"]
+            texts = [screen["rows"][0]["tail"] for screen in shown]
+            repeats = {place for place, tail in enumerate(texts) if tail in texts[:place]}
+            gold = {place for place, tail in enumerate(texts) if number(tail) in GOLD}
+            assert len(repeats) == (5 if name == NAMES[0] else 0)
+            for marked in (repeats, gold):
+                found = told_apart(shown, marked) if len(marked) > 1 else {}
+                assert not {field: how for field, how in found.items() if not 0.02 < how < 0.98}
 
     def _spot_check(self) -> None:
         walk = self.walk
@@ -759,7 +773,7 @@ def watched() -> Expert:
     make_judged(cast, ("1", "0"), (None, "0"))
     watch = Watch(names={"ada": {"ada"}, "lin": {"lin"}}, notes={"lin": {"note-2-of-1", "note-2-of-2"}})
     judged = Assignment.objects.get(expert=cast.ada, answered_at__isnull=False)
-    watch.own["ada", judged.pk] = "often"
+    watch.own["ada", seat_number(judged)] = "often"
     client = Client()
     client.force_login(cast.ada, "django.contrib.auth.backends.ModelBackend")
     return Expert("ada", Browser(client, watch.receiver("ada")), watch, "main", opinion)
@@ -798,9 +812,17 @@ def test_the_watch_finds_a_leak(
         watched.browser.get(way) if way.startswith("/") else watched.call(way)
 
 
+@pytest.mark.parametrize("way", ["next/?count=5", "recent/", "/campaigns/main/judge/"])
+def test_the_watch_finds_a_primary_key(way: str, watched: Expert, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screens, "number_of", lambda row, *, expert: row)
+    with pytest.raises(Leak, match="as the database does"):
+        watched.browser.get(way) if way.startswith("/") else watched.call(way)
+
+
 @pytest.mark.parametrize(
     "body",
     [
+        '<input name="revision-17" value="0">',
         '<tr class="gold">',
         '<li data-repeat="1">',
         "<p>A2 says no</p>",

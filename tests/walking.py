@@ -7,7 +7,7 @@ they will differ. The watch knows what must not reach whom, and fails at the fir
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -40,6 +40,10 @@ OF_OWN_DATA = {"pseudonym", "round", "kind"}  # one's own, of one's own answers,
 BESIDE = ("history", "guidelines", "practice", "hours", "my-questions", "examples")
 OUTSIDE = (OWN_DATA, "/", "/account/", "/account/data/")
 LOOKED_INTO = 2  # threads at a time: there are many, and all are made alike
+# What a row's fields in a form go by; 0 is that of the empty row which the script copies.
+ROW_FIELD = re.compile(r'name="(?:label|cause|reasons|atoms|flag|note|problem|revision)-([1-9]\d*)"')
+# More rows than any campaign here stores: no number of a row at the seat is as small as a primary key.
+STORED = 10**6
 JSON_IN_PAGE = re.compile(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', re.DOTALL)
 
 
@@ -89,8 +93,9 @@ class Watch:
             typed = notes - self.open_to.get(expert, set()) if other != expert else set()
             if found := [note for note in typed if note in body]:
                 yield f"holds what {other} typed: {found[:3]}"
-        if "html" in kind and (marked := MARKED.search(body)):
-            yield f"marks something: {marked[0][:200]}"
+        if "html" in kind:
+            yield from _bare(ROW_FIELD.findall(body))
+            yield from (f"marks something: {marked[0][:200]}" for marked in MARKED.finditer(body))
         documents = [body] if "json" in kind else JSON_IN_PAGE.findall(body)
         for document in documents:
             yield from self._odd(expert, json.loads(document), may=OF_OWN_DATA if own_data else set())
@@ -106,6 +111,7 @@ class Watch:
             yield from self._odd_row(expert, found)
         if "rows" in found and not set(found) <= SCREEN:
             yield f"a screen has {sorted(set(found) - SCREEN)}"
+        yield from _bare(_row_numbers(found))
         for name, value in found.items():
             if (NEVER.fullmatch(name) and name not in may) or value == "repeat":
                 yield f"has a member “{name}”: {str(value)[:80]}"
@@ -123,6 +129,71 @@ class Watch:
         given = self.own.get((expert, row["assignment"]))
         if given is None or answer["label"] != given:
             yield f"shows the answer {answer['label']}, where {expert} had answered {given}"
+
+
+def _row_numbers(found: Mapping[str, Any]) -> list[Any]:
+    """By what a JSON object names rows: a screen, a row of it, where its words begin."""
+    screen = found["id"] if "rows" in found else None
+    return [number for number in (screen, found.get("assignment"), *found.get("starts", ())) if number]
+
+
+def _bare(numbers: Iterable[int | str]) -> Iterator[str]:
+    for number in numbers:
+        if int(number) < STORED:
+            yield f"names a row by {number}, as the database does"
+
+
+# What tells some screens from others
+
+
+def told_apart(shown: Sequence[Mapping[str, Any]], marked: Set[int], *, reach: int = 3) -> dict[str, float]:
+    """By which fields somebody could tell the marked screens from the rest, and how well: 0.5 is by chance.
+
+    `shown` are screens in the order in which they came, `marked` says which of them. A screen is compared with those
+    that came close before and after it, since everything else changes over a campaign: for each number that it bears,
+    how often a marked one stands higher among its neighbours than another does (Mann and Whitney). A field that not
+    all screens have, or have in another order, tells at once.
+    """
+    fields = [dict(_numbers(screen)) for screen in shown]
+    found = {name: 1.0 for one in fields for name in fields[0].keys() ^ one.keys()}
+    if any(_order(screen) != _order(shown[0]) for screen in shown):
+        found["order"] = 1.0
+    for name in fields[0].keys() - found.keys():
+        values = [one[name] for one in fields]
+        heights = [_height(values, place, reach) for place in range(len(values))]
+        others = [height for place, height in enumerate(heights) if place not in marked]
+        pairs = [
+            (heights[place] > other) + (heights[place] == other) / 2 for place in marked for other in others
+        ]
+        found[name] = sum(pairs) / len(pairs)
+    return found
+
+
+def _numbers(found: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Every number in a screen but those of one's own answer, with how many there are in its lists."""
+    if isinstance(found, dict):
+        for name, value in found.items():
+            if name != "answer":
+                yield from _numbers(value, f"{path}.{name}".lstrip("."))
+    elif isinstance(found, list):
+        yield f"{path}[]", len(found)
+        for place, value in enumerate(found):
+            yield from _numbers(value, f"{path}[{place}]")
+    elif isinstance(found, bool | int | float):
+        yield path, float(found)
+
+
+def _order(found: Any) -> Any:
+    """The names in a screen, in their order."""
+    if isinstance(found, dict):
+        return [(name, _order(value)) for name, value in found.items() if name != "answer"]
+    return [_order(value) for value in found] if isinstance(found, list) else None
+
+
+def _height(values: Sequence[float], place: int, reach: int) -> float:
+    """The share of its neighbours above which a value stands."""
+    near = [*values[max(0, place - reach) : place], *values[place + 1 : place + 1 + reach]]
+    return sum((values[place] > other) + (values[place] == other) / 2 for other in near) / len(near)
 
 
 def share(seed: int, *words: object) -> float:
@@ -145,6 +216,7 @@ class Expert:
     headers: dict[str, str] = field(default_factory=dict)  # with a personal key, in place of the sign-in
     said: dict[str, dict[str, str]] = field(default_factory=dict)
     again: dict[str, str] = field(default_factory=dict)  # what came once more within one stage
+    shown: dict[str, list[Any]] = field(default_factory=dict)  # the screens, by what they were about
     note_of: Callable[[str, str], str] = lambda _expert, _text: ""
 
     @property
@@ -174,6 +246,7 @@ class Expert:
             units = self.call(f"next/?count={wanted}")["units"]
             if not units:
                 break
+            self.shown.setdefault(about, []).extend(units)
             for screen in units:
                 judged.append(self._answer(screen, about, sitting, place=len(judged) + 1))
         return judged

@@ -14,6 +14,7 @@ from annotation.api.bodies import LaterBody, read_body, schema_of
 from annotation.api.expert import expert_in, own_screen
 from annotation.services import questions
 from annotation.services.seat import postpone, take_back
+from annotation.services.seat_numbers import assignment_of
 from annotation.services.words import word_starts
 
 
@@ -34,7 +35,12 @@ def later_back(request: Request, slug: str, unit: int) -> Response:
 def _moved(request: Request, slug: str, unit: int, move: Callable[..., int]) -> Response:
     user, campaign = expert_in(request, slug)
     body = read_body(request._request, LaterBody)
-    queue = move(campaign, expert_id=user.pk, screen_id=unit, assignments=body.assignments)
+    queue = move(
+        campaign,
+        expert_id=user.pk,
+        screen_id=assignment_of(unit, expert=user.pk),
+        assignments=[assignment_of(number, expert=user.pk) for number in body.assignments],
+    )
     return Response({"queue": queue})
 
 
@@ -51,7 +57,8 @@ def ask(request: Request, slug: str, unit: int) -> Response:
     """Ask the managers about a unit of one's own work; sent again under its key, it is asked once."""
     user, campaign = expert_in(request, slug)
     body = read_body(request._request, QuestionBody)
-    asked = questions.ask(campaign, user, screen_id=unit, text=body.text, client_key=body.client_key)
+    screen = assignment_of(unit, expert=user.pk)
+    asked = questions.ask(campaign, user, screen_id=screen, text=body.text, client_key=body.client_key)
     return Response({"question": asked.pk, "asked_at": asked.asked_at.isoformat()})
 
 

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from msgspec import Meta, Struct
 
 from annotation.protocol.errors import ProtocolError
+from annotation.services.seat_numbers import assignment_of
 from annotation.services.sheets import Answer, Sheet, Timing
 
 # Nothing is let in that a column of PostgreSQL cannot hold.
@@ -18,7 +19,10 @@ Word = Annotated[str, Meta(max_length=40, pattern=r"^[^\x00]*$")]
 
 
 class AnswerBody(Struct):
-    """One row's answer: a label in any accepted spelling, or the cause why it cannot be judged."""
+    """One row's answer: a label in any accepted spelling, or the cause why it cannot be judged.
+
+    `assignment` is the number under which the caller was given the row.
+    """
 
     assignment: Id
     revision: Annotated[int, Meta(ge=0, le=1_000_000)]
@@ -31,10 +35,10 @@ class AnswerBody(Struct):
     note: str | None = None
     flag: bool = False
 
-    def answer(self) -> Answer:
-        """The answer as the service takes it."""
+    def answer(self, expert: int) -> Answer:
+        """The answer of this expert as the service takes it."""
         return Answer(
-            assignment=self.assignment,
+            assignment=assignment_of(self.assignment, expert=expert),
             revision=self.revision,
             label=_label(self.label),
             cannot_judge=self.cannot_judge or "",
@@ -54,15 +58,21 @@ def _label(given: str | float | bool | None) -> str:
 
 
 class ConditionsBody(Struct, omit_defaults=True):
-    """What stood before the expert when they answered; what is not said is taken from the request and the campaign."""
+    """What stood before the expert when they answered; what is not said is taken from the request and the campaign.
+
+    `rest`: how many rows of a compound were answered by “rest correct”, the key `a` or its button.
+    """
 
     language: Literal["en", "zh-hans"] | None = None
     reference: Literal["hidden", "on_demand", "shown"] | None = None
     highlight: Literal["source", "translation"] | None = None
+    rest: Annotated[int, Meta(ge=0, le=100)] | None = None
 
 
 class SheetBody(Struct):
-    """The answers to one screen. `guideline` is the id of the version they were given under."""
+    """The answers to one screen. `guideline` is the id of the version they were given under; left out, or one that
+    their author has not acknowledged, it is the last one they know.
+    """
 
     client_key: UUID
     answers: Annotated[list[AnswerBody], Meta(min_length=1, max_length=100)]
@@ -77,12 +87,12 @@ class SheetBody(Struct):
     after: Count | None = None
     count: Annotated[int, Meta(ge=0, le=200)] = 1
 
-    def sheet(self, unit: int) -> Sheet:
-        """The sheet as the service takes it."""
+    def sheet(self, unit: int, *, expert: int) -> Sheet:
+        """The sheet of this expert as the service takes it."""
         return Sheet(
-            screen=unit,
+            screen=assignment_of(unit, expert=expert),
             client_key=self.client_key,
-            answers=tuple(answer.answer() for answer in self.answers),
+            answers=tuple(answer.answer(expert) for answer in self.answers),
             timing=Timing(
                 seconds=self.seconds,
                 visible_seconds=self.visible_seconds,

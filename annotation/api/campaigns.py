@@ -14,8 +14,9 @@ from rest_framework.response import Response
 from annotation.api.parameters import person, whole_number
 from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
 from annotation.models import Campaign, Membership
-from annotation.permissions import campaign_for
-from annotation.services.exports import Cells, Table, names_of, table, take
+from annotation.permissions import membership_for
+from annotation.services.exports import Cells, Names, Table, names_of, table, take
+from annotation.services.readings import ANNOTATIONS, record_names, record_reading
 
 READERS = (Membership.Role.MANAGER, Membership.Role.VIEWER)
 PAGE = 1000
@@ -94,14 +95,16 @@ def labels(request: Request, slug: str) -> HttpResponseBase:
 @extend_schema(parameters=PAGING, responses={200: PageSerializer, (200, "text/csv"): OpenApiTypes.STR})
 @api_view(["GET"])
 def annotations(request: Request, slug: str) -> HttpResponseBase:
-    """Every current answer; people under pseudonyms, but for managers."""
+    """Every current answer; people under pseudonyms, but for managers, and a reading with names is written down.
+
+    So is one while others still judge on their own.
+    """
     return _rows(request, slug, "annotations")
 
 
 def _readable(request: Request, slug: str) -> tuple[Campaign, str]:
-    user = person(request)
-    found = campaign_for(user, slug, *READERS)
-    return found, Membership.objects.get(campaign=found, user=user).role
+    member = membership_for(person(request), slug, *READERS)
+    return member.campaign, member.role
 
 
 def _rows(request: Request, slug: str, what: str) -> HttpResponseBase:
@@ -109,19 +112,24 @@ def _rows(request: Request, slug: str, what: str) -> HttpResponseBase:
     unlabelled = request.query_params.get("unlabelled", "no")
     if unlabelled not in ("yes", "no"):
         raise serializers.ValidationError({"unlabelled": "There is yes and no."})
+    form = request.query_params.get("format", "json")
+    if form not in ("json", *STREAMS):
+        raise serializers.ValidationError({"format": f"There is json, {' and '.join(STREAMS)}."})
+    size = min(whole_number(request, "size", PAGE) or PAGE, PAGE)
+    after = whole_number(request, "after", 0) or 0
+    named = role == Membership.Role.MANAGER
     chosen = table(
         found,
         what,
-        names=names_of(found, real=role == Membership.Role.MANAGER),
+        names=names_of(found, real=named) if what == ANNOTATIONS else Names({}),  # other tables name nobody
         unlabelled=unlabelled == "yes",
     )
-    form = request.query_params.get("format", "json")
+    record_reading(found, what, by=person(request), following=after > 0)
+    if named and what == ANNOTATIONS:
+        record_names(found, what, by=person(request), following=after > 0)
     if form in STREAMS:
         return stream(chosen, form, name=f"{slug}-{what}.{form}")
-    if form != "json":
-        raise serializers.ValidationError({"format": f"There is json, {' and '.join(STREAMS)}."})
-    size = min(whole_number(request, "size", PAGE) or PAGE, PAGE)
-    rows, following = chosen.page(after=whole_number(request, "after", 0) or 0, size=size)
+    rows, following = chosen.page(after=after, size=size)
     return Response(
         {
             "count": chosen.count(),

@@ -14,19 +14,24 @@ from rest_framework.views import exception_handler
 
 from annotation.formats.errors import FormatError
 from annotation.protocol.errors import ProtocolError
-from annotation.services.errors import KeptAside, KeyReused, NotYours, Refused, Stale
+from annotation.services.errors import KeptAside, KeyReused, NotAcknowledged, NotYours, Refused, Stale
 from annotation.services.sentences import translated
+
+# Those that say no more than their sentence.
+_REFUSALS: dict[type[Refused], tuple[int, str]] = {
+    NotYours: (404, "not_found"),
+    KeyReused: (422, "key_reused"),
+    KeptAside: (409, "kept_aside"),
+    NotAcknowledged: (409, "guidelines_unread"),
+}
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     """What went wrong, for a program and for the person behind it."""
+    for kind, (code, name) in _REFUSALS.items():
+        if isinstance(error, kind):
+            return _response(code, name, error.message)
     match error:
-        case NotYours():
-            return _response(404, "not_found", error.message)
-        case KeyReused():
-            return _response(422, "key_reused", error.message)
-        case KeptAside():
-            return _response(409, "kept_aside", error.message)
         case Stale():
             return _response(409, "stale", error.message, current=error.current)
         case Refused():

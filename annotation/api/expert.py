@@ -2,19 +2,26 @@
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework.request import Request
 
 from annotation.api.parameters import person
 from annotation.models import Campaign, User
-from annotation.permissions import EXPERT, campaign_for
-from annotation.services.errors import NotYours
+from annotation.permissions import EXPERT, READING, campaign_for
+from annotation.services.errors import NotYours, Refused
 from annotation.services.screens import screen_at
 
 
 def expert_in(request: Request, slug: str) -> tuple[User, Campaign]:
-    """Who asks, and the campaign in which they are an expert; Http404 where they are none."""
+    """Who asks, and the campaign in which they are an expert; Http404 where they are none.
+
+    Refused where the request would add something to an archived campaign, which is only read.
+    """
     user = person(request)
-    return user, campaign_for(user, slug, EXPERT)
+    campaign = campaign_for(user, slug, EXPERT)
+    if campaign.archived_at and request.method not in READING:
+        raise Refused(_("This campaign is archived, so it is only read; ask a project manager."))
+    return user, campaign
 
 
 def own_screen(request: Request, slug: str, position: int) -> dict[str, Any]:

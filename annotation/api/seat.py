@@ -3,7 +3,9 @@
 from typing import Any
 
 import msgspec
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.urls import reverse
 from django.utils.translation import get_language
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -19,8 +21,10 @@ from annotation.api.errors import plain_answer
 from annotation.api.expert import expert_in, own_screen
 from annotation.api.parameters import person, whole_number
 from annotation.api.permissions import refuse_other_user
-from annotation.models import Annotation
+from annotation.models import Annotation, Campaign, User
+from annotation.permissions import EXPERT, membership_for
 from annotation.services.answers import Judged, save_answers
+from annotation.services.guidelines import known_guideline
 from annotation.services.screens import next_screens, progress, recent_screens
 from annotation.services.seat import guideline_shown
 
@@ -28,12 +32,18 @@ from annotation.services.seat import guideline_shown
 class NextSerializer(serializers.Serializer[Any]):
     """Screens in the order they come up; progress is counted only where it was asked for.
 
-    `guideline` is the version to judge them by: send it back with an answer that may arrive later.
+    A screen's `id` and a row's `assignment` are numbers that only the caller knows them by, the same in every request.
+
+    `guideline` is the version that their judge knows, under which answers are stored: send it back with an answer that
+    may arrive later. `read_first` are the pages that the person should open before they judge: what is recorded, and
+    what is new in the guidelines. Until they have confirmed the latter, answers stand under the version before, and
+    those of a re-judgement are refused (409, `guidelines_unread`).
     """
 
     units = serializers.ListField(child=serializers.DictField())
     progress = serializers.DictField(allow_null=True)
     guideline = serializers.IntegerField(required=False, allow_null=True)
+    read_first = serializers.ListField(child=serializers.CharField(), required=False)
 
 
 class SavedSerializer(serializers.Serializer[Any]):
@@ -49,16 +59,26 @@ class SavedSerializer(serializers.Serializer[Any]):
 @api_view(["GET"])
 def next_units(request: Request, slug: str) -> Response:
     """The screens to judge next."""
-    user, campaign = expert_in(request, slug)
+    member = membership_for(person(request), slug, EXPERT)
+    campaign, expert = member.campaign, member.user_id
     count, after = whole_number(request, "count", 1), whole_number(request, "after", None)
-    guideline = guideline_shown(campaign)
+    shown = guideline_shown(campaign)
+    known = known_guideline(member, shown=shown)
     return Response(
         {
-            "units": next_screens(campaign, expert_id=user.pk, count=count or 0, after=after),
-            "progress": progress(campaign, expert_id=user.pk),
-            "guideline": guideline and guideline.pk,
+            "units": next_screens(campaign, expert_id=expert, count=count or 0, after=after),
+            "progress": progress(campaign, expert_id=expert),
+            "guideline": known and known.pk,
+            "read_first": _to_read(person(request), campaign, news=known != shown),
         }
     )
+
+
+def _to_read(user: User, campaign: Campaign, *, news: bool) -> list[str]:
+    """The addresses of what a person has to confirm before they judge."""
+    pages = [reverse("recorded")] if user.notice_read_at is None else []
+    pages += [reverse("guideline_change", args=[campaign.slug])] if news else []
+    return [settings.ASSAY_URL + page for page in pages]
 
 
 @extend_schema(responses={200: OpenApiTypes.OBJECT})
@@ -102,10 +122,11 @@ class Answers(APIView):
     def post(self, request: Request, slug: str, unit: int) -> Response:
         """Save the answers to one screen, all or nothing; the same key and body again get the same reply."""
         body = read_body(request._request, SheetBody)
+        expert = person(request).pk
         judged = save_answers(
-            body.sheet(unit),
+            body.sheet(unit, expert=expert),
             slug=slug,
-            expert_id=person(request).pk,
+            expert_id=expert,
             source=Annotation.Source.API,
             after=body.after or 0,
             count=body.count,
@@ -121,7 +142,7 @@ def _answer_seat(request: HttpRequest, caller: SeatCaller, slug: str, unit: int)
     refuse_other_user(request, caller.pk)
     body = read_body(request, SheetBody)
     judged = save_answers(
-        body.sheet(unit),
+        body.sheet(unit, expert=caller.pk),
         slug=slug,
         expert_id=caller.pk,
         after=body.after or 0,

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from annotation.api import beside, campaigns, hours, seat
+from annotation.api import beside, campaigns, hours, process, rules, seat
 
 Urls = list[URLPattern | URLResolver]
 
@@ -26,6 +26,13 @@ campaign_urls: Urls = [
     path("items/", campaigns.items, name="api_items"),
     path("labels/", campaigns.labels, name="api_labels"),
     path("annotations/", campaigns.annotations, name="api_annotations"),
+    path("guidelines/", rules.guidelines, name="api_guidelines"),
+    path("wording/", rules.wording, name="api_wording"),
+    path("precedents/", rules.precedents, name="api_precedents"),
+    path("questions/", rules.questions, name="api_questions"),
+    path("rounds/", process.rounds, name="api_rounds"),
+    path("batches/", process.batches, name="api_batches"),
+    path("audit/", process.audit, name="api_audit"),
 ]
 
 urlpatterns: Urls = [

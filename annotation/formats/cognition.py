@@ -24,6 +24,7 @@ from annotation.protocol.compound import COMPOUND
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
+from annotation.protocol.wording import Wording, default_wording
 
 _TABLE_EXTENSIONS = (".xlsx", ".xlsm", ".xls", ".csv", ".tsv", ".jsonl")
 
@@ -83,15 +84,17 @@ def read_cognition(
     translations: Path,
     system: str | None = None,
     run: str | None = None,
+    wording: Wording | None = None,
 ) -> CognitionFiles:
     """Reads the four files; a FormatError where one cannot be read or their numbers of lines differ.
 
     A unit is one run of lines with the same compound; a run of other than five lines is a warning, and a
-    compound that comes again after other lines is another unit. Bad lines are collected in `errors`.
+    compound that comes again after other lines is another unit. Bad lines are collected in `errors`. Verdicts may be
+    given in the words of a campaign's own `wording` as well.
     """
     findings = _Findings()
     texts = [read_lines(path) for path in (sources, compounds, references)]
-    outputs = _outputs(translations, findings)
+    outputs = _outputs(translations, wording or default_wording(COMPOUND.name), findings)
     _check_lengths(
         {path.name: len(lines) for path, lines in zip((sources, compounds, references), texts, strict=True)}
         | {translations.name: len(outputs)}
@@ -162,14 +165,14 @@ class _Output:
     label: str | None = None
 
 
-def _outputs(path: Path, findings: _Findings) -> list[_Output | None]:
+def _outputs(path: Path, wording: Wording, findings: _Findings) -> list[_Output | None]:
     """One output a line, None where the row cannot be used."""
     if path.suffix.lower() not in _TABLE_EXTENSIONS:
         return [_Output(line) for line in read_lines(path)]
     try:
         table = read_table(path, name=path.name)
         matched = match_columns(table.header, known=("src", "hyp", "human eval"), needed=("hyp",))
-        outputs = [_output(record, path.name, findings) for record in records(table, matched)]
+        outputs = [_output(record, path.name, wording, findings) for record in records(table, matched)]
     except FormatError as error:
         raise FormatError(
             say("{name}: {message}", name=path.name, message=error.message), line=error.line
@@ -194,7 +197,7 @@ def _outputs(path: Path, findings: _Findings) -> list[_Output | None]:
     return outputs
 
 
-def _output(record: Record, name: str, findings: _Findings) -> _Output | None:
+def _output(record: Record, name: str, wording: Wording, findings: _Findings) -> _Output | None:
     problems = [
         RowIssue(found.line, found.column, say("{name}: {message}", name=name, message=found.message))
         for found in record.problems
@@ -202,7 +205,7 @@ def _output(record: Record, name: str, findings: _Findings) -> _Output | None:
     verdict, label = given_text(record, "human eval"), None
     if verdict is not None:
         try:
-            label = COMPOUND.parse_label(verdict, in_file=True)
+            label = wording.parse_label(verdict, in_file=True)
         except ProtocolError as error:
             message = say("{name}: {message}", name=name, message=error.message)
             problems.append(RowIssue(record.line, "human eval", message))

@@ -21,12 +21,11 @@ from annotation.formats.keys import ItemKey
 from annotation.formats.reading import Reading
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.base import get_protocol
-from annotation.protocol.compound import WRONG_REASONS
 from annotation.protocol.definition import Choice
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import say, say_count
 from annotation.protocol.text import fold_key, fold_name
-from annotation.protocol.triple import TRIPLE, ZERO_DETAILS
+from annotation.protocol.wording import Wording, default_wording
 
 _OWN = (
     "annotator", "label", "cannot_judge", "problem", "detail", "reasons", "atoms", "note", "unsure", "seconds",
@@ -87,7 +86,7 @@ def read_judgements(
     column: str | None = None,
     by_position: bool = False,
     round: str = MAIN,  # noqa: A002
-    reasons: Sequence[Choice] = WRONG_REASONS,
+    wording: Wording | None = None,
 ) -> FileRows[JudgementRow]:
     """The judgements of a table that belong to a `round` of that kind; rows that name another one are skipped with a
     warning, unless the file goes `by_position`.
@@ -96,7 +95,8 @@ def read_judgements(
     files with one column per expert: there a row without a label is one the expert did not judge, and is
     skipped with a warning, unless the file goes `by_position`. Everywhere else an empty label is an error.
     Two labels of one expert for one item need different `revision` numbers. What an export writes is read back:
-    a row holds a label or the cause of a “cannot judge”. `reasons` are those by which a compound can be wrong.
+    a row holds a label or the cause of a “cannot judge”. Answers may also be given in the words of a campaign's own
+    `wording`, and its reasons are those by which a compound can be wrong.
     """
     needed = ("label",) if annotator is not None else ("annotator", "label")
     matched = match_columns(
@@ -113,7 +113,7 @@ def read_judgements(
         annotator=annotator,
         skipping=skipping,
         other_rounds=frozenset() if by_position else frozenset(ROUNDS) - {round},
-        reasons=() if protocol == TRIPLE.name else reasons,
+        wording=wording or default_wording(protocol),
     ).read(table)
 
 
@@ -127,7 +127,7 @@ class _Judgements(Reading[JudgementRow]):
     annotator: str | None
     skipping: str | None
     other_rounds: frozenset[str]
-    reasons: Sequence[Choice]
+    wording: Wording
     n_skipped: int = 0
     n_of_round: dict[str, int] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
@@ -200,12 +200,11 @@ class _Judgements(Reading[JudgementRow]):
         code is left out with a warning, except for the cause of a “cannot judge”, which is the answer itself.
         """
         causes = get_protocol(self.protocol).cannot_judge_causes
-        triple = self.protocol == TRIPLE.name
         return _Remarks(
             cannot_judge="".join(_codes(record, "cannot_judge", causes, problems)[:1]),
             problem="".join(_codes(record, "problem", causes, self.warnings)[:1]),
-            detail="".join(_codes(record, "detail", ZERO_DETAILS if triple else (), self.warnings)[:1]),
-            reasons=_codes(record, "reasons", self.reasons, self.warnings),
+            detail="".join(_codes(record, "detail", self.wording.details, self.warnings)[:1]),
+            reasons=_codes(record, "reasons", self.wording.reasons, self.warnings),
             atoms=_atoms(record, self.warnings),
             unsure=yes_or_no(record, "unsure", self.warnings),
         )
@@ -221,7 +220,7 @@ class _Judgements(Reading[JudgementRow]):
             problems.append(RowIssue(record.line, "cannot_judge", message))
         try:
             if text not in self.labels:
-                self.labels[text] = get_protocol(self.protocol).parse_label(text, in_file=True)
+                self.labels[text] = self.wording.parse_label(text, in_file=True)
             return self.labels[text]
         except ProtocolError as error:
             problems.append(RowIssue(record.line, "label", error.message))

@@ -1,6 +1,7 @@
 """Triple items: one row is one triple of head, relation and tail."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from annotation.formats.cells import excerpt, fold_header, whole_number
 from annotation.formats.columns import Record, empty_cells, given_text, match_item_columns
@@ -8,7 +9,7 @@ from annotation.formats.errors import RowIssue
 from annotation.formats.keys import ItemKey, id_key, repeated_id_message, triple_key
 from annotation.formats.reading import Reading
 from annotation.formats.rows import FileRows, Table
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import Sentence, listed, say
 from annotation.protocol.text import fold_key
 from annotation.protocol.triple import TRIPLE
 from annotation.protocol.wording import Wording, default_wording
@@ -61,7 +62,7 @@ class _Triples(Reading[TripleRow]):
     relations: tuple[str, ...]
     classes: tuple[str, ...]
     first_with_key: dict[str, TripleRow] = field(default_factory=dict)
-    repeated: dict[str, tuple[int, int]] = field(default_factory=dict)  # number so far, line of the first
+    repeated: dict[str, tuple[int, "_First"]] = field(default_factory=dict)  # number so far, and the first
     odd_classes: set[str] = field(default_factory=set)
 
     def row(self, record: Record, problems: list[RowIssue]) -> TripleRow | None:
@@ -88,16 +89,11 @@ class _Triples(Reading[TripleRow]):
             return id_key(cells["triple_id"])
         texts = (cells["head"], cells["relation"], cells["tail"])
         key = triple_key(*texts, occurrence=1)
-        count, first_line = self.repeated.get(key.folded, (0, record.line))
-        self.repeated[key.folded] = (count + 1, first_line)
+        count, first = self.repeated.get(key.folded) or (0, _First(record.line, _beside(record)))
+        self.repeated[key.folded] = (count + 1, first)
         if count == 0:
             return key
-        message = say(
-            "The same triple stands on line {line} already; it is kept as number {number} of them.",
-            line=first_line,
-            number=count + 1,
-        )
-        self.warnings.append(RowIssue(record.line, None, message))
+        self.warnings.append(RowIssue(record.line, None, _repeated(first, record, number=count + 1)))
         return triple_key(*texts, occurrence=count + 1)
 
     def keep(self, row: TripleRow, record: Record) -> None:
@@ -137,6 +133,45 @@ class _Triples(Reading[TripleRow]):
             message = say("“{relation}” is no relation; {advice}", relation=excerpt(relation), advice=advice)
             problems.append(RowIssue(record.line, "relation", message))
         return problems
+
+
+_BESIDE = ("class", "split", "label")  # what a row may say of a triple
+
+
+class _First(NamedTuple):
+    """Where a triple stands first, and what is said of it there."""
+
+    line: int
+    beside: tuple[str | None, ...]
+
+
+def _beside(record: Record) -> tuple[str | None, ...]:
+    return tuple(given_text(record, name) for name in _BESIDE)
+
+
+def _repeated(first: _First, again: Record, *, number: int) -> Sentence:
+    """That a triple stands twice, and in what else the two rows differ."""
+    differing = [
+        say("{column} “{there}” there and “{here}” here", column=name, there=_said(there), here=_said(here))
+        for name, there, here in zip(_BESIDE, first.beside, _beside(again), strict=True)
+        if there != here
+    ]
+    if differing:
+        return say(
+            "The same triple stands on line {line} already, with {differing}; it is kept as number {number} of them.",
+            line=first.line,
+            differing=listed(differing),
+            number=number,
+        )
+    return say(
+        "The same triple stands on line {line} already; it is kept as number {number} of them.",
+        line=first.line,
+        number=number,
+    )
+
+
+def _said(text: str | None) -> str:
+    return excerpt(text or "–")
 
 
 def _split(record: Record, problems: list[RowIssue]) -> str | None:

@@ -18,6 +18,7 @@ from django.db import DatabaseError, OperationalError, connection
 
 from annotation.formats.errors import FormatError, MissingColumns
 from annotation.models import Campaign
+from annotation.permissions import ARCHIVED
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
 
@@ -166,6 +167,17 @@ def get_campaign(slug: str) -> Campaign:
     if campaign is None:
         known = ", ".join(Campaign.objects.values_list("slug", flat=True)[:20]) or "none yet"
         raise Refused(f"There is no campaign “{slug}”; there are: {known}.")
+    return campaign
+
+
+def changeable_campaign(slug: str, *, stores: bool = True) -> Campaign:
+    """The campaign at this address, which the command is about to change; Refused as its pages do where it is archived.
+
+    `stores`: whether anything is stored; a preview only reads.
+    """
+    campaign = get_campaign(slug)
+    if stores and campaign.archived_at is not None:
+        raise Refused(ARCHIVED)
     return campaign
 
 

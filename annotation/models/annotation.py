@@ -51,7 +51,9 @@ class Annotation(models.Model):
     session = models.CharField(max_length=36, blank=True)
     session_position = models.PositiveIntegerField(null=True)
     reference_seen = models.BooleanField(null=True)
-    conditions = models.JSONField(default=dict)  # display mode, highlighting: what else may explain an answer
+    conditions = models.JSONField(
+        default=dict
+    )  # display, highlighting, rest: what else may explain an answer
     guideline = models.ForeignKey(Guideline, on_delete=models.PROTECT, related_name="+", db_index=False)
     source = models.CharField(max_length=10, choices=Source)
     created_at = models.DateTimeField()

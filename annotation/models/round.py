@@ -66,7 +66,9 @@ class Design(models.Model):
 
 
 class Part(models.Model):
-    """A share of a round's units, judged by the same k experts."""
+    """Some of a round's units, handed in together. In the main round its units have the same k experts, as far as none
+    were moved since; where items are judged again, each has those that it had.
+    """
 
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="parts")
     design = models.ForeignKey(Design, on_delete=models.CASCADE, related_name="parts")

@@ -38,9 +38,10 @@ class Move:
 @dataclass(frozen=True)
 class Moves:
     """What would move. `stuck` are units that none of those named may take; `loads` are items of each expert named, the
-    leaving one's too, and `pairs` items shared by two people, both as they will stand.
+    leaving one's too, and `pairs` items shared by two people, both as they will stand. `repeats` are the giver's units
+    that were to come a second time: nobody else can judge them again, so they are withdrawn.
 
-    `hash` is the SHA-256 of the canonical JSON of who gives, who takes, and every move.
+    `hash` is the SHA-256 of the canonical JSON of who gives, who takes, every move, and the repeats if there are any.
     """
 
     giver: str
@@ -50,6 +51,7 @@ class Moves:
     loads: Mapping[str, int]
     pairs: Mapping[Pair, int]
     hash: str
+    repeats: int = 0
 
     def as_json(self) -> dict[str, object]:
         """What is shown before anything is stored, and kept with the round afterwards."""
@@ -58,6 +60,7 @@ class Moves:
             "to": {taker: sum(move.to == taker for move in self.moves) for taker in self.takers},
             "units": len(self.moves),
             "stuck": len(self.stuck),
+            "repeats_withdrawn": self.repeats,
             "loads": dict(self.loads),
             "pairs": [{"a": a, "b": b, "n_items": n} for (a, b), n in sorted(self.pairs.items())],
             "hash": self.hash,
@@ -72,6 +75,7 @@ def plan_moves(
     loads: Mapping[str, int],
     pairs: Mapping[Pair, int],
     n: int | None = None,
+    repeats: int = 0,
 ) -> Moves:
     """Who takes which of `giver`'s open units.
 
@@ -81,9 +85,11 @@ def plan_moves(
         takers: whom to give them to, in an order that decides between equals.
         loads: items that each expert has, answered and open, by name; who is missing has none.
         pairs: items that two people share, by their names in alphabetical order.
+        repeats: units that `giver` still had to judge again, and that end with the leaving.
 
     Raises:
-        ProtocolError: nobody, somebody twice or the giver is named as taker; `n` is out of range.
+        ProtocolError: nobody is named as taker though there are units, somebody twice, or the giver; `n` is out of
+            range.
 
     >>> unit = lambda key, *others: OpenUnit(key, 1, others, frozenset(others))
     >>> found = plan_moves([unit("t1", "bo"), unit("t2", "chen")], giver="ada", takers=["bo", "chen"],
@@ -93,7 +99,7 @@ def plan_moves(
     >>> found.loads["ada"], found.pairs
     (0, {('bo', 'chen'): 2})
     """
-    _check_takers(giver, takers)
+    _check_takers(giver, takers, needed=bool(units))
     if n is not None and not 1 <= n <= len(units):
         raise ProtocolError(
             say("{n} units cannot be moved: {of} are open. Ask for 1 to {of}.", n=n, of=len(units))
@@ -126,12 +132,13 @@ def plan_moves(
         stuck=tuple(sorted(stuck, key=place.__getitem__)),
         loads={name: load[name] for name in (giver, *takers)},
         pairs={pair: items for pair, items in sorted(shared.items()) if items},
-        hash=_hash(giver, takers, moves),
+        hash=_hash(giver, takers, moves, repeats),
+        repeats=repeats,
     )
 
 
-def _check_takers(giver: str, takers: Sequence[str]) -> None:
-    if not takers:
+def _check_takers(giver: str, takers: Sequence[str], *, needed: bool) -> None:
+    if needed and not takers:
         raise ProtocolError(say("Name at least one expert who takes the units."))
     folded = [fold_name(name) for name in takers]
     if len(set(folded)) != len(folded):
@@ -144,6 +151,6 @@ def _pair(a: str, b: str) -> Pair:
     return (a, b) if a < b else (b, a)
 
 
-def _hash(giver: str, takers: Sequence[str], moves: Sequence[Move]) -> str:
+def _hash(giver: str, takers: Sequence[str], moves: Sequence[Move], repeats: int) -> str:
     identity = {"from": giver, "takers": list(takers), "moves": [[move.key, move.to] for move in moves]}
-    return fingerprint(identity)
+    return fingerprint(identity | ({"repeats": repeats} if repeats else {}))

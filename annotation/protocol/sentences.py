@@ -4,7 +4,8 @@ The rules and the readers of files know no language but English, and nothing of 
 remembers what it was made of; who shows it translates the template and puts the values in.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 Gettext = Callable[[str], str]
@@ -61,6 +62,17 @@ def say_count(one: str, many: str, /, *, n: int, **values: object) -> Sentence:
     '1 row was skipped.'
     """
     return _sentence(one, many, {"n": n, **values})
+
+
+def listed(parts: Sequence[str]) -> Sentence:
+    """Several as one, by the punctuation of the language.
+
+    >>> listed(["a", "b", "c"])
+    'a; b; c'
+    """
+    first, *others = parts
+    alone = first if isinstance(first, Sentence) else _sentence("{alone}", "", {"alone": first})
+    return reduce(lambda before, after: say("{before}; {after}", before=before, after=after), others, alone)
 
 
 def from_data(data: Mapping[str, Any]) -> Sentence:

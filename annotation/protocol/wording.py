@@ -21,13 +21,14 @@ What a file leaves out is the protocol's own; relations, reasons and class group
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
 from annotation.protocol.base import get_protocol
 from annotation.protocol.compound import COMPOUND, WRONG_REASONS
-from annotation.protocol.definition import Answer, Choice, Words
+from annotation.protocol.definition import Answer, Choice, Protocol, Words, fold_label
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import Sentence, say
 from annotation.protocol.text import fold_key
@@ -51,6 +52,7 @@ MAX_CLASSES = 50
 CODE_LENGTH = 40  # what a relation or a class may be called, in an item's column
 TEXT_LENGTH = 2000
 
+_NUMBER = re.compile(r"[0-9.]+")
 _REASON = re.compile(r"[a-z][a-z0-9_]{0,29}")
 _OF_PROTOCOL = {
     TRIPLE.name: ("relations", "answers", "details", "class_groups"),
@@ -95,6 +97,57 @@ class Wording:
     def answer_words(self, answer: Answer) -> Words:
         """One answer of the scale as this campaign calls it."""
         return self.answers.get(answer.key, answer.words)
+
+    @cached_property
+    def own_spellings(self) -> Mapping[str, str]:
+        """The label code by each spelling, folded, that only this campaign has: its words for answers and details.
+
+        A number is never one: files and programs mean scores by them.
+        """
+        protocol = get_protocol(self.protocol)
+        usual = {detail.code: detail.words for detail in default_wording(self.protocol).details}
+        own = [
+            (self.answers[answer.key], answer.score)
+            for answer in protocol.scale
+            if answer.key in self.answers
+        ]
+        own += [
+            (detail.words, protocol.labels[0])
+            for detail in self.details
+            if detail.words != usual.get(detail.code)
+        ]
+        found: dict[str, str] = {}
+        for words, score in own:
+            for word in (fold_label(words.en), fold_label(words.zh)):
+                if not _NUMBER.fullmatch(word):
+                    found.setdefault(word, score)
+        return MappingProxyType(found)
+
+    def parse_label(self, text: str, *, in_file: bool = False) -> str:
+        """The label code that a file, a form or a program means by `text`: one of this campaign's own words, in either
+        language, or whatever the protocol accepts.
+
+        >>> own = read_wording("compound", {"answers": {"wrong": {"en": "off", "zh": "不对"}}})
+        >>> own.parse_label(" OFF "), own.parse_label("不对"), own.parse_label("incorrect"), own.parse_label("1")
+        ('0', '0', '0', '1')
+        """
+        protocol = get_protocol(self.protocol)
+        if not self.own_spellings:
+            return protocol.parse_label(text, in_file=in_file)
+        folded = fold_label(text)
+        if folded in self.own_spellings:
+            return self.own_spellings[folded]
+        try:
+            return protocol.parse_label(text, in_file=in_file)
+        except ProtocolError as error:
+            raise ProtocolError(
+                say("{what} This campaign also writes: {own}.", what=error.message, own=self._own_listed())
+            ) from None
+
+    def _own_listed(self) -> str:
+        usual = default_wording(self.protocol)
+        details = [detail.words for detail in self.details if detail not in usual.details]
+        return ", ".join(f"{words.en} ({words.zh})" for words in (*self.answers.values(), *details))
 
     def relation(self, name: str) -> Relation:
         """The relation of that name; one that is none (any more) joins head and tail by its own name."""
@@ -148,6 +201,49 @@ def read_wording(protocol: str, document: object) -> Wording:
     if reader.problems:
         raise WordingError(reader.problems)
     return wording
+
+
+def unclear_answers(wording: Wording) -> list[str]:
+    """Own words for an answer or a detail that mean another answer already, here or in the protocol: read from a file,
+    nobody could tell which was meant. One sentence each.
+
+    >>> unclear_answers(read_wording("triple", {"answers": {"often": {"en": "Sometimes", "zh": "通常"}}}))
+    ['answers.often.en: “Sometimes” stands for another answer already.']
+    """
+    protocol = get_protocol(wording.protocol)
+    usual = default_wording(wording.protocol)
+    own = [
+        (f"answers.{answer.key}", wording.answers[answer.key], answer.score)
+        for answer in protocol.scale
+        if answer.key in wording.answers
+    ]
+    own += [
+        (f"details.{detail.code}", detail.words, protocol.labels[0])
+        for detail in wording.details
+        if detail not in usual.details
+    ]
+    told: list[str] = []
+    meant: dict[str, str] = {}
+    for place, words, score in own:
+        for language, word in (("en", words.en), ("zh", words.zh)):
+            others = {meant.setdefault(fold_label(word), score), _meant_by(protocol, word)} - {None, score}
+            if others:
+                told.append(
+                    say(
+                        "{place}.{language}: “{word}” stands for another answer already.",
+                        place=place,
+                        language=language,
+                        word=_short(word),
+                    )
+                )
+    return told
+
+
+def _meant_by(protocol: Protocol, word: str) -> str | None:
+    try:
+        return protocol.parse_label(word)
+    except ProtocolError:
+        return None
 
 
 def own_part(wording: Wording) -> dict[str, Any]:

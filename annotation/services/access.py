@@ -104,7 +104,7 @@ def accept_invitation(raw: str, password: str) -> User:
             used_at__isnull=True,
             revoked_at__isnull=True,
             expires_at__gt=now,
-            user__is_active=True,
+            user__in=User.objects.filter(is_active=True),
         ).update(used_at=now)
         if taken != 1:
             raise NotYours(_("This link cannot be used any more."))

@@ -11,7 +11,6 @@ from datetime import date
 from hashlib import sha256
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Count
 from django.utils.translation import gettext as _
 
@@ -19,6 +18,8 @@ from annotation.models import Assignment, Campaign, Item, Round, User
 from annotation.services.effective import AGAIN
 from annotation.services.errors import NotYours, Refused
 from annotation.services.rounds import Share, close_round, open_round, reopen_round, round_of
+from annotation.services.seen import seen_since
+from annotation.services.turns import turn
 
 CHUNK = 2000
 REASON_LENGTH = 500
@@ -125,8 +126,7 @@ def open_again(
     Raises Refused where the plan changed since it was shown, where it holds nothing, and while a round of this kind is
     open.
     """
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+    with turn(campaign):
         planned = plan()
         if confirmed is not None and confirmed != planned.hash:
             raise Refused(
@@ -164,8 +164,7 @@ def close_again(campaign: Campaign, kind: str, number: int, *, reason: str = "",
     reason = reason.strip()
     if len(reason) > REASON_LENGTH:
         raise Refused(_("Give the reason in at most %(limit)d characters.") % {"limit": REASON_LENGTH})
-    with transaction.atomic():
-        Round.objects.select_for_update().get(pk=round_.pk)
+    with turn(campaign):
         missing = missing_in(round_)
         if missing and not reason:
             raise Refused(
@@ -178,12 +177,21 @@ def close_again(campaign: Campaign, kind: str, number: int, *, reason: str = "",
 
 
 def reopen_again(campaign: Campaign, kind: str, number: int, *, by: User | None) -> Round:
-    """Undo the closing. Raises NotYours; Refused while a later round of this kind is open."""
+    """Undo the closing. Raises NotYours; Refused while a later round of this kind is open, and once its experts may
+    have seen one another's new answers.
+    """
     round_ = _round(campaign, kind, number)
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)
+    with turn(campaign):
         if campaign.rounds.filter(kind=kind, state=Round.State.OPEN).exclude(pk=round_.pk).exists():
             raise Refused(_("A round of this kind is open; close it before you open another."))
+        round_.refresh_from_db()
+        if round_.closed_at is not None and seen_since(round_, round_.closed_at):
+            raise Refused(
+                _(
+                    "Experts have looked into discussions since this round was closed, where they see one another's "
+                    "new answers: it stays closed. Open another round instead."
+                )
+            )
         return reopen_round(round_, by=by)
 
 

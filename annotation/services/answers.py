@@ -12,25 +12,31 @@ writes a session, nothing depends on the campaign's size:
    was used for another body, or the answer is stale.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from django.conf import settings
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.models import Annotation, Assignment, Campaign, HandIn, Round, Surplus
-from annotation.protocol.base import Choice, get_protocol
+from annotation.protocol.base import PROTOCOLS, Choice, get_protocol
 from annotation.protocol.compound import WRONG_REASONS
 from annotation.protocol.definition import fold_label
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.triple import ZERO_DETAILS
+from annotation.protocol.wording import Wording, default_wording
 from annotation.services import answers_sql
 from annotation.services.answers_sql import FellShort, NotFound, Place
-from annotation.services.errors import KeptAside, KeyReused, NotYours, Refused, Stale
+from annotation.services.errors import KeptAside, KeyReused, NotAcknowledged, NotYours, Refused, Stale
 from annotation.services.screens import MAX_SCREENS, screens_of
+from annotation.services.seat_numbers import number_of
 from annotation.services.sheets import Answer, Saved, Sheet
 
+_USUAL = {name: default_wording(name) for name in PROTOCOLS}
 NOTE_LIMIT = 500  # code points, counted alike in the browser
 
 
@@ -57,13 +63,15 @@ def save_answers(
 
     `language` is that of the page, stored with the other conditions under which the answers were given.
     `admit` looks at the account as it stands in the database, for callers that have not (a session whose
-    password has changed since is not admitted). Raises NotYours, KeyReused, Stale, and Refused or ProtocolError
-    for what is wrong with the answers. Sent again with the same key and body, it returns what was stored first.
+    password has changed since is not admitted). An answer is stored under the version of the guidelines that it says,
+    or under the last one its author knows: never under one they have not acknowledged. Raises NotYours, KeyReused,
+    Stale, NotAcknowledged, and Refused or ProtocolError for what is wrong with the answers. Sent again with the same
+    key and body, it returns what was stored first.
     """
     _check_rows(sheet)
     attempt = _Attempt(sheet, slug, expert_id, source, after, min(count, MAX_SCREENS), language)
     known = answers_sql.known_place(slug=slug, expert=expert_id)
-    if known is not None and admit(known):
+    if known is not None and known.settles(sheet.guideline) and admit(known):
         with suppress(
             FellShort, ProtocolError
         ):  # or it is not known well enough: the database has the last word
@@ -74,6 +82,7 @@ def save_answers(
         raise NotYours(_("There is no such unit among your work.")) from None
     if not (place.is_active and admit(place)):
         raise NotYours(_("There is no such unit among your work."))
+    _refuse_unread(place, sheet, slug=slug)
     found = attempt.at(place)
     try:
         return found.save()
@@ -120,7 +129,13 @@ class _Write(_Attempt):
             after=self.after,
             count=self.count,
         )
-        return [Saved(answer.assignment, answer.revision + 1) for answer in sheet.answers], rows
+        return self.acknowledged(sheet), rows
+
+    def acknowledged(self, sheet: Sheet) -> list[Saved]:
+        return [
+            Saved(number_of(answer.assignment, expert=self.expert_id), answer.revision + 1)
+            for answer in sheet.answers
+        ]
 
     def read_next(self) -> list[answers_sql.Row]:
         return answers_sql.read_next(
@@ -128,7 +143,9 @@ class _Write(_Attempt):
         )
 
     def judged(self, saved: list[Saved], rows: list[answers_sql.Row]) -> Judged:
-        return Judged(saved, screens_of(rows, protocol=self.place.protocol, reference=self.place.reference))
+        place = self.place
+        shown = screens_of(rows, protocol=place.protocol, reference=place.reference, expert_id=self.expert_id)
+        return Judged(saved, shown)
 
 
 def _check_rows(sheet: Sheet) -> None:
@@ -136,6 +153,20 @@ def _check_rows(sheet: Sheet) -> None:
         raise Refused(_("There is no answer to save."))
     if len({answer.assignment for answer in sheet.answers}) != len(sheet.answers):
         raise ProtocolError(_("The same row is answered twice; send one answer for each row."))
+
+
+def _refuse_unread(place: Place, sheet: Sheet, *, slug: str) -> None:
+    """What is judged again because the guidelines changed is judged under the change, or under a later version."""
+    if not place.changed_by:
+        return
+    if place.acknowledged.get(place.under(sheet.guideline), 0) < max(place.changed_by):
+        raise NotAcknowledged(
+            _(
+                "This unit is judged again because the guidelines have changed. Read what is new in them first and "
+                "confirm it, here: %(address)s. Then open the unit again; nothing was stored."
+            )
+            % {"address": settings.ASSAY_URL + reverse("guideline_change", args=[slug])}
+        )
 
 
 def checked(answer: Answer, *, place: Place) -> Answer:
@@ -146,16 +177,16 @@ def checked(answer: Answer, *, place: Place) -> Answer:
     protocol = get_protocol(place.protocol)
     if bool(answer.label) == bool(answer.cannot_judge):
         raise ProtocolError(_("An answer is a label or “cannot judge” with its cause: one of the two."))
-    reasons = WRONG_REASONS if place.own_reasons is None else place.own_reasons
-    answer = _in_codes(answer, protocol.cannot_judge_causes, reasons)
+    wording = place.own_wording or _USUAL[place.protocol]
+    answer = _in_codes(answer, protocol.cannot_judge_causes, wording)
     _check_note(answer.note)
-    label = protocol.parse_label(answer.label) if answer.label else ""
+    label = wording.parse_label(answer.label) if answer.label else ""
     lowest = label == protocol.labels[0]
     if place.protocol == Campaign.Protocol.COMPOUND:
         _check_why(answer, place, wrong=lowest)
         return replace(answer, label=label, detail="")
     _check_why(answer, place, wrong=False)
-    detail = answer.detail or (_detail_of(answer.label) if place.zero_detail else "")
+    detail = answer.detail or (_detail_of(answer.label, wording) if place.zero_detail else "")
     if lowest and place.zero_detail and not detail:
         raise ProtocolError(_("Say which it is: rarely, never, ambiguous or invalid."))
     return replace(answer, label=label, detail=detail if lowest else "")
@@ -181,13 +212,13 @@ def _check_why(answer: Answer, place: Place, *, wrong: bool) -> None:
         )
 
 
-def _in_codes(answer: Answer, causes: Sequence[Choice], reasons: Sequence[Choice]) -> Answer:
+def _in_codes(answer: Answer, causes: Sequence[Choice], wording: Wording) -> Answer:
     return replace(
         answer,
         cannot_judge=_code_of(answer.cannot_judge, causes),
         problem=_code_of(answer.problem, causes),
-        detail=_code_of(answer.detail, ZERO_DETAILS),
-        reasons=tuple(_code_of(reason, reasons) for reason in answer.reasons),
+        detail=_code_of(answer.detail, (*wording.details, *ZERO_DETAILS)),
+        reasons=tuple(_code_of(reason, wording.reasons or WRONG_REASONS) for reason in answer.reasons),
     )
 
 
@@ -195,7 +226,7 @@ def _code_of(given: str, choices: Sequence[Choice]) -> str:
     """The code of a choice that was named by it, or by its words in either language."""
     code = _find(given, choices)
     if code is None:
-        known = ", ".join(sorted(choice.code for choice in choices))
+        known = ", ".join(sorted({choice.code for choice in choices}))
         raise ProtocolError(
             _("“%(code)s” is not one of the choices, which are %(choices)s.")
             % {"code": given, "choices": known}
@@ -217,9 +248,11 @@ def _find(given: str, choices: Sequence[Choice]) -> str | None:
 _DETAILS = {"很少成立": "rarely", "从不成立": "never", "不成立": "invalid"}
 
 
-def _detail_of(label: str) -> str:
-    """A third answer that was named by its detail: never, 从不, ambiguous …"""
-    return _DETAILS.get(fold_label(label)) or _find(label, ZERO_DETAILS) or ""
+def _detail_of(label: str, wording: Wording) -> str:
+    """A third answer that was named by its detail: never, 从不, ambiguous …, or as the campaign calls it."""
+    return (
+        _find(label, wording.details) or _DETAILS.get(fold_label(label)) or _find(label, ZERO_DETAILS) or ""
+    )
 
 
 def _check_note(note: str) -> None:
@@ -271,18 +304,22 @@ def _again(attempt: _Write, stored: dict[int, str]) -> list[Saved]:
         sheet.digest
     }:
         raise KeyReused(_("This client key was used for other answers; use a new key for a new answer."))
-    return [Saved(answer.assignment, answer.revision + 1) for answer in sheet.answers]
+    return attempt.acknowledged(sheet)
 
 
 def _keep_aside(attempt: _Write, late: set[int]) -> tuple[list[Saved], list[answers_sql.Row]]:
     """Answers to rows that were taken away meanwhile are kept, not counted; the others are saved as ever."""
     sheet = attempt.sheet
+    kept = {
+        answer.assignment: json.loads(json.dumps(asdict(answer)))
+        for answer in sheet.answers
+        if answer.assignment in late
+    }
+    earlier = Surplus.objects.filter(assignment__in=kept, client_key=sheet.client_key)
+    if any(kept[row] != answer for row, answer in earlier.values_list("assignment", "answer")):
+        raise KeyReused(_("This client key was used for other answers; use a new key for a new answer."))
     Surplus.objects.bulk_create(
-        (
-            Surplus(assignment_id=answer.assignment, client_key=sheet.client_key, answer=asdict(answer))
-            for answer in sheet.answers
-            if answer.assignment in late
-        ),
+        (Surplus(assignment_id=row, client_key=sheet.client_key, answer=kept[row]) for row in kept),
         ignore_conflicts=True,  # sent again
     )
     rest = _without(sheet, late)
@@ -317,7 +354,7 @@ def current_answer(row: Assignment) -> dict[str, Any]:
     """What is stored for a row, for the expert who gave it."""
     answer = get_protocol(row.round.campaign.protocol).answer(row.label).key if row.label else None
     return {
-        "assignment": row.pk,
+        "assignment": number_of(row.pk, expert=row.expert_id),
         "revision": row.revision,
         "label": answer,
         "cannot_judge": row.cannot_judge or None,

@@ -13,14 +13,14 @@ slower. On PostgreSQL both are prepared once per connection, because planning th
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakSet
 
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from annotation.protocol.definition import Choice, Words
+from annotation.protocol.wording import Wording, read_wording
 from annotation.services.sheets import Answer, Sheet
 
 Row = tuple[Any, ...]
@@ -29,11 +29,14 @@ LARGEST_ID = 2**63 - 1
 
 @dataclass(frozen=True)
 class Place:
-    """Where the rows of a sheet stand: whose campaign and round, and who may write there.
+    """Where the rows of a sheet stand: whose campaign, and who may write there.
 
-    `guideline` is the version in force; `open_rounds` are those from which the next screens come; `atoms` is how many
-    the sheet's compound has, None where only the statement that writes will look. `own_reasons` are the campaign's own,
-    None where it has the protocol's; they are read here only, for another wording comes with another version.
+    `guideline` is the version in force; `acknowledged` are those that this expert knows up to it, the first one
+    first, with their numbers (they never get fewer). `open_rounds` are those from which the next screens come;
+    `asks_again`: one of them was opened for a change of the guidelines, and `changed_by` are the versions it is for
+    where the sheet is of it. `atoms` is how many the sheet's compound has. These two are None in what is remembered
+    of an earlier sheet. `own_wording` holds the campaign's own answers, details and reasons, None where all are the
+    protocol's; they are read here only, for another wording comes with another version.
     """
 
     password: str
@@ -43,11 +46,28 @@ class Place:
     reference: str
     reasons: str
     zero_detail: bool
-    round: int
     guideline: int
     open_rounds: tuple[int, ...]
-    own_reasons: tuple[Choice, ...] | None = None
+    acknowledged: dict[int, int] = field(default_factory=dict)
+    asks_again: bool = False
+    own_wording: Wording | None = None
+    changed_by: tuple[int, ...] | None = None
     atoms: int | None = None
+
+    def under(self, told: int | None) -> int:
+        """The version to store an answer under that says it was given under `told`: never one its author does not
+        know.
+        """
+        if told in self.acknowledged:
+            return told
+        return next(reversed(self.acknowledged), self.guideline)
+
+    def settles(self, told: int | None) -> bool:
+        """Whether what is remembered is enough for such an answer; else what its author knows is read anew."""
+        under = self.under(told)
+        if under == self.guideline:
+            return under in self.acknowledged and told in (None, under)
+        return told == under and not self.asks_again
 
 
 class NotFound(Exception):
@@ -58,11 +78,27 @@ class NotFound(Exception):
 OPEN_ROUNDS = """
 SELECT w.id FROM annotation_round w WHERE w.campaign_id = {campaign} AND w.state = 'open' ORDER BY w.id
 """
+# The versions an expert knows: up to the last one that was no news to them or that they have acknowledged, as
+# `guidelines.pending` has it; none after the one in force.
+ACKNOWLEDGED = """
+SELECT k.id, k.version FROM annotation_guideline k WHERE k.campaign_id = c.id AND k.version <= (
+    SELECT max(g.version) FROM annotation_guideline g JOIN annotation_guideline f ON f.id = r.guideline_id
+    WHERE g.campaign_id = c.id AND g.version <= f.version AND (
+        g.version = 1 OR g.created_at <= m.joined_at OR EXISTS (
+            SELECT 1 FROM annotation_acknowledgement w WHERE w.guideline_id = g.id AND w.user_id = u.id
+        )
+    )
+) ORDER BY k.version
+"""
 READ = f"""
-SELECT u.password, u.is_active, c.id, c.protocol, c.reference, c.reasons, c.zero_detail, a.round_id,
-       r.guideline_id, (SELECT {{listed}} FROM ({OPEN_ROUNDS.format(campaign="c.id")}) open_round), a.unit_id,
+SELECT u.password, u.is_active, c.id, c.protocol, c.reference, c.reasons, c.zero_detail, r.guideline_id,
+       a.round_id, (SELECT {{listed}} FROM ({OPEN_ROUNDS.format(campaign="c.id")}) open_round), a.unit_id,
        (SELECT s.unit_id FROM annotation_assignment s WHERE s.id = {{screen}} AND s.expert_id = {{expert}}),
-       (SELECT w.atoms FROM annotation_unit w WHERE w.id = a.unit_id), {{own_reasons}}
+       (SELECT w.atoms FROM annotation_unit w WHERE w.id = a.unit_id), {{own_wording}},
+       (SELECT {{known}} FROM ({ACKNOWLEDGED}) acknowledged),
+       EXISTS (SELECT 1 FROM annotation_round w
+               WHERE w.campaign_id = c.id AND w.state = 'open' AND w.kind = 'rejudgement'),
+       CASE WHEN r.kind = 'rejudgement' THEN r.settings END
 FROM annotation_user u
 JOIN annotation_membership m ON m.user_id = u.id AND m.role = 'expert'
 JOIN annotation_campaign c ON c.id = m.campaign_id AND c.slug = {{slug}}
@@ -88,7 +124,8 @@ def read(sheet: Sheet, *, slug: str, expert: int) -> Place:
                 ids=f"IN ({places})",
                 screen="%s",
                 listed="group_concat(open_round.id)",
-                own_reasons="json_extract(c.wording, '$.reasons')",
+                known="group_concat(acknowledged.id || ':' || acknowledged.version)",
+                own_wording="json_remove(c.wording, '$.relations', '$.class_groups')",
             )
             cursor.execute(statement, [sheet.screen, expert, slug, expert, *ids, expert])
         rows = cursor.fetchall()
@@ -98,20 +135,30 @@ def read(sheet: Sheet, *, slug: str, expert: int) -> Place:
         or {row[10] for row in rows} != {rows[0][11]}
     ):
         raise NotFound
-    place = Place(*(*rows[0][:9], _numbers(rows[0][9]), _choices(_decoded(rows[0][13]))))
+    first = rows[0]
+    own_wording = _wording(first[3], _decoded(first[13]))
+    place = Place(*(*first[:8], _numbers(first[9]), _numbered(first[14]), bool(first[15]), own_wording))
     _remember(place, slug=slug, expert=expert)
-    return replace(place, atoms=len(_decoded(rows[0][12])))
+    return replace(place, atoms=len(_decoded(first[12])), changed_by=_changed_by(_decoded(first[16])))
 
 
 def _decoded(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) else value
 
 
-def _choices(stored: Any) -> tuple[Choice, ...] | None:
-    """Reasons as a campaign's wording holds them (`protocol/wording.py`)."""
-    if stored is None:
-        return None
-    return tuple(Choice(reason["code"], Words(**reason["words"])) for reason in stored)
+def _wording(protocol: str, stored: Any) -> Wording | None:
+    return read_wording(protocol, stored) if stored else None
+
+
+def _numbered(listed: str | None) -> dict[int, int]:
+    pairs = (pair.split(":") for pair in listed.split(",")) if listed else ()
+    return {int(key): int(number) for key, number in pairs}
+
+
+def _changed_by(settings: Any) -> tuple[int, ...]:
+    """The versions that a round was opened for; none for a round of another kind."""
+    named = (settings or {}).get("touched_by", ())
+    return (named,) if isinstance(named, int) else tuple(named)
 
 
 def _numbers(listed: str | None) -> tuple[int, ...]:
@@ -207,23 +254,17 @@ ANNOTATION = """
  seconds, visible_seconds, active_seconds, session, session_position, reference_seen, conditions, guideline_id,
  source, created_at)
 """
-# The version the answers say they were given under, if it is one of this campaign's up to the one in force; else that.
-GIVEN_UNDER = """
-coalesce((
-    SELECT g.id FROM annotation_guideline g JOIN annotation_guideline f ON f.id = {in_force}
-    WHERE g.id = {given} AND g.campaign_id = f.campaign_id AND g.version <= f.version
-), {in_force})
-"""
-# Parameters: $1 expert, $2 screen, $3 round, $4 now, $5 client key, $6 digest; $7 … $16 one array for each field of
-# the answers; $17 … $25 what is the same for all of them; $26 after, $27 count; $28 … $36 what is taken for true.
+# Parameters: $1 expert, $2 screen, $3 now, $4 client key, $5 digest; $6 … $15 one array for each field of the answers;
+# $16 … $24 what is the same for all of them; $25 after, $26 count; $27 … $35 what is taken for true. That holds for
+# every round of the campaign, so that a hidden repeat, which is of another one, takes no longer than what is around it.
 SAME_PLACE = f"""
-a.round_id = $3 AND $36 = ARRAY ({OPEN_ROUNDS.format(campaign="$29")}) AND EXISTS (
+a.round_id = ANY ($35) AND $35 = ARRAY ({OPEN_ROUNDS.format(campaign="$28")})
+AND (SELECT r.guideline_id FROM annotation_round r WHERE r.id = a.round_id) = $34 AND EXISTS (
     SELECT 1 FROM annotation_user u
     JOIN annotation_membership m ON m.user_id = u.id AND m.role = 'expert'
     JOIN annotation_campaign c ON c.id = m.campaign_id
-    JOIN annotation_round r ON r.campaign_id = c.id
-    WHERE u.id = $1 AND u.is_active AND u.password = $28 AND c.id = $29 AND c.slug = $30 AND c.protocol = $31
-      AND c.reference = $32 AND c.reasons = $33 AND c.zero_detail = $34 AND r.id = $3 AND r.guideline_id = $35
+    WHERE u.id = $1 AND u.is_active AND u.password = $27 AND c.id = $28 AND c.slug = $29 AND c.protocol = $30
+      AND c.reference = $31 AND c.reasons = $32 AND c.zero_detail = $33
 )
 """
 # The atoms an answer names are some of the compound's. Most name none, and then nothing is looked up.
@@ -233,35 +274,35 @@ ATOMS_THERE = """
 """
 ONE_STATEMENT = f"""
 WITH given AS (
-    SELECT * FROM unnest($7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+    SELECT * FROM unnest($6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
         AS g (id, revision, label, cannot_judge, problem, detail, reasons, atoms, note, unsure)
 ),
 held AS (
-    SELECT a.id FROM annotation_assignment a JOIN given g ON g.id = a.id AND g.revision = a.revision
-    WHERE a.id = ANY ($7) AND {CHANGE_WHERE.format(expert="$1", screen="$2")} AND {SAME_PLACE}
+    SELECT a.id, a.round_id FROM annotation_assignment a JOIN given g ON g.id = a.id AND g.revision = a.revision
+    WHERE a.id = ANY ($6) AND {CHANGE_WHERE.format(expert="$1", screen="$2")} AND {SAME_PLACE}
       AND {ATOMS_THERE}
-      AND NOT EXISTS (SELECT 1 FROM annotation_annotation n WHERE n.assignment_id = a.id AND n.client_key = $5)
+      AND NOT EXISTS (SELECT 1 FROM annotation_annotation n WHERE n.assignment_id = a.id AND n.client_key = $4)
     FOR UPDATE OF a
 ),
 changed AS (
     UPDATE annotation_assignment a
-    SET revision = a.revision + 1, label = g.label, cannot_judge = g.cannot_judge, answered_at = $4,
+    SET revision = a.revision + 1, label = g.label, cannot_judge = g.cannot_judge, answered_at = $3,
         postponed_at = NULL
     FROM given g
-    WHERE a.id = ANY ($7) AND g.id = a.id AND a.id IN (SELECT id FROM held)
-      AND (SELECT count(*) FROM held) = cardinality($7)
+    WHERE a.id = ANY ($6) AND g.id = a.id AND a.id IN (SELECT id FROM held)
+      AND (SELECT count(*) = cardinality($6) AND count(DISTINCT round_id) = 1 FROM held)
     RETURNING a.id, a.revision
 ),
 added AS (
     INSERT INTO annotation_annotation {ANNOTATION}
-    SELECT c.id, c.revision, $5, $6, g.label, g.cannot_judge, g.problem, g.detail, g.reasons::jsonb,
-           g.atoms::jsonb, g.note, g.unsure, $17, $18, $19, $20, $21, $22, $23,
-           CASE WHEN $24 = $35 THEN $24 ELSE {GIVEN_UNDER.format(given="$24", in_force="$35")} END, $25, $4
+    SELECT c.id, c.revision, $4, $5, g.label, g.cannot_judge, g.problem, g.detail, g.reasons::jsonb,
+           g.atoms::jsonb, g.note, g.unsure, $16, $17, $18, $19, $20, $21, $22,
+           $23, $24, $3
     FROM changed c JOIN given g ON g.id = c.id
     RETURNING assignment_id
 ),
 coming AS ({
-    NEXT_POSTGRESQL.format(rounds="$36", expert="$1", after="$26", count="$27", but="AND o.id <> ALL ($7)")
+    NEXT_POSTGRESQL.format(rounds="$35", expert="$1", after="$25", count="$26", but="AND o.id <> ALL ($6)")
 })
 SELECT (SELECT count(*) FROM added), coming.* FROM (VALUES (1)) one LEFT JOIN coming ON true
 """
@@ -274,11 +315,12 @@ PREPARED = {
             ids="= ANY ($3)",
             screen="$4",
             listed="string_agg(open_round.id::text, ',')",
-            own_reasons="c.wording -> 'reasons'",
+            known="string_agg(acknowledged.id || ':' || acknowledged.version, ',')",
+            own_wording="c.wording - 'relations' - 'class_groups'",
         ),
     ),
     "assay_judge": (
-        "bigint, bigint, bigint, timestamptz, uuid, text, bigint[], int[], text[], text[], text[], text[], text[], "
+        "bigint, bigint, timestamptz, uuid, text, bigint[], int[], text[], text[], text[], text[], text[], "
         "text[], text[], boolean[], float8, float8, float8, text, int, boolean, jsonb, bigint, text, bigint, int, "
         "text, bigint, text, text, text, text, boolean, bigint, bigint[]",
         ONE_STATEMENT,
@@ -333,8 +375,8 @@ def _in_one_statement(
 ) -> list[Row]:
     fields = zip(*(_given(answer) for answer in sheet.answers), strict=True)
     parameters = [
-        expert, sheet.screen, place.round, timezone.now(), str(sheet.client_key), sheet.digest,
-        *(list(values) for values in fields), *_about(sheet), sheet.guideline or place.guideline, source, after, count,
+        expert, sheet.screen, timezone.now(), str(sheet.client_key), sheet.digest,
+        *(list(values) for values in fields), *_about(sheet), place.under(sheet.guideline), source, after, count,
         place.password, place.campaign, slug, place.protocol, place.reference, place.reasons, place.zero_detail,
         place.guideline, list(place.open_rounds),
     ]  # fmt: skip
@@ -372,14 +414,13 @@ WHERE a.id = %s AND a.revision = %s AND {CHANGE_WHERE.format(expert="%s", screen
 """
 ADD = f"""
 INSERT INTO annotation_annotation {ANNOTATION}
-VALUES ({"%s, " * 19}{GIVEN_UNDER.format(given="%s", in_force="%s")}, %s, %s)
+VALUES ({", ".join(["%s"] * 22)})
 """
 
 
 def _write(sheet: Sheet, place: Place, *, expert: int, source: str) -> None:
     now = connection.ops.adapt_datetimefield_value(timezone.now())
-    in_force = place.guideline
-    about = [*_about(sheet), in_force, sheet.guideline or in_force, in_force, source, now]
+    about = [*_about(sheet), place.under(sheet.guideline), source, now]
     with transaction.atomic(), connection.cursor() as cursor:
         for answer in sheet.answers:
             given = [answer.label, answer.cannot_judge, now, answer.assignment, answer.revision]

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -11,6 +12,7 @@ from annotation.services.discussion import checked_text, open_threads
 from annotation.services.errors import NotYours, Refused
 from annotation.services.frozen import openable_items, still_to_come
 from annotation.services.people import audit
+from annotation.services.turns import turn
 
 LABELS = ("1", "0")
 
@@ -26,8 +28,8 @@ def arbitrate(campaign: Campaign, item: int, *, label: str, reason: str, by: Use
         raise Refused(_("Choose the label that is decided."))
     reason = checked_text(reason)
     try:
-        with transaction.atomic():
-            found = _locked(campaign, item)
+        with turn(campaign):
+            found = _locked(Item.objects.active(), campaign, item)
             if not _judged(found) or Item.objects.filter(still_to_come(), pk=item).exists():
                 raise Refused(
                     _(
@@ -47,14 +49,17 @@ def arbitrate(campaign: Campaign, item: int, *, label: str, reason: str, by: Use
     return made
 
 
-def take_back(campaign: Campaign, item: int, *, by: User) -> None:
-    """From now on the rule decides again. Taken back already, nothing changes. Raises NotYours."""
-    with transaction.atomic():
-        found = _locked(campaign, item)
+def take_back(campaign: Campaign, item: int, *, by: User) -> Item:
+    """From now on the rule decides again, on a withdrawn item once it is restored. Taken back already, nothing
+    changes. Raises NotYours.
+    """
+    with turn(campaign):
+        found = _locked(Item.objects.published(), campaign, item)  # one that was withdrawn since, too
         decision = in_force(item)
         if decision is not None:
             Arbitration.objects.filter(pk=decision.pk).update(taken_back_at=timezone.now())
             audit(campaign, by, "arbiter's decision taken back", _called(found, decision))
+    return found
 
 
 def in_force(item: int) -> Arbitration | None:
@@ -71,8 +76,8 @@ def _complete(campaign: Campaign, item: int) -> bool:
     return openable_items(campaign).filter(pk=item).exists()
 
 
-def _locked(campaign: Campaign, pk: int) -> Item:
-    found = Item.objects.active().filter(campaign=campaign, pk=pk).select_for_update(of=("self",)).first()
+def _locked(items: QuerySet[Item], campaign: Campaign, pk: int) -> Item:
+    found = items.filter(campaign=campaign, pk=pk).select_for_update(of=("self",)).first()
     if found is None:
         raise NotYours(_("There is no such item in this campaign."))
     return found

@@ -4,14 +4,16 @@ Who reported stands under a pseudonym. A reported problem is shown without the a
 decision is the text, and answers stay closed while experts judge.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q
 
-from annotation.models import Annotation, Campaign, Item, Job, Return, Round, Thread
-from annotation.models.item import in_play
+from annotation.models import Annotation, Campaign, Design, Item, Job, Return, Round, Thread
+from annotation.services.batches import reopenable
+from annotation.services.looked_at import answers_looked_at, notes_of, reporting
 from annotation.services.returns import is_outstanding
 from annotation.services.uploads import Upload, unfinished
 
@@ -20,7 +22,10 @@ PAGE = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One answer that reports something. `ruling` is what it was given back with and waits for, "" where it was not."""
+    """One answer that reports something. `ruling` is what it was given back with and waits for, "" where it was not;
+    `looked_at` the note with which a manager left it as it is. `reopenable` is the closed batch that can still be
+    opened again, so that more can be done about it.
+    """
 
     annotation: int
     assignment: int
@@ -34,6 +39,8 @@ class Report:
     ruling: str
     returnable: bool
     fixable: bool
+    looked_at: str = ""
+    reopenable: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,64 +53,105 @@ class ReportPage:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportCounts:
-    """How many answers wait for a manager, and how many were given back and wait for their experts."""
+    """How many answers wait for a manager, and how many were given back and wait for their experts.
 
-    waiting: int
+    Those that wait are told apart: who could not judge, and who reported a problem beside an answer.
+    """
+
+    cannot_judge: int
+    problems: int
     returned: int
 
+    @property
+    def waiting(self) -> int:
+        return self.cannot_judge + self.problems
 
-def reports(campaign: Campaign, *, returned: bool = False, after: int = 0) -> ReportPage:
-    """What waits for a manager, or what was given back, the earliest first. Three queries.
 
-    Pages are cut by key, which never moves: what is settled in between makes no repeat and no gap.
+class Stage(StrEnum):
+    """Where a report stands: it waits for a manager, for its expert, or for nobody."""
+
+    WAITING = "waiting"
+    RETURNED = "returned"
+    LOOKED_AT = "looked_at"
+
+
+def reports(campaign: Campaign, stage: Stage = Stage.WAITING, *, after: int = 0) -> ReportPage:
+    """What waits for a manager, what was given back, or what was left as it is, the earliest first.
+
+    Three queries, and one more each where batches are closed and where notes are to be shown. Pages are cut by key,
+    which never moves: what is settled in between makes no repeat and no gap.
     """
-    gone_back = is_outstanding("assignment")
-    rows = _reporting(campaign).filter(gone_back if returned else ~gone_back, pk__gt=after)
+    rows = reporting(campaign).filter(_in_stage(campaign, stage), pk__gt=after)
     found = list(
         rows.annotate(discussed=Exists(Thread.objects.filter(item=OuterRef("assignment__item"))))
         .select_related("assignment__item__unit", "assignment__item__context", "assignment__round")
         .select_related("assignment__part__design")
         .order_by("pk")[: PAGE + 1]
     )
-    pseudonyms = dict(campaign.memberships.values_list("user", "pseudonym"))
-    given = Return.objects.filter(assignment__in=[row.assignment_id for row in found])
-    rulings = {
-        (key, revision): text for key, revision, text in given.values_list("assignment", "revision", "ruling")
-    }
-    lines = [_line(row, pseudonyms.get(row.assignment.expert_id, "–"), rulings) for row in found[:PAGE]]
-    return ReportPage(lines=lines, next_after=found[PAGE - 1].pk if len(found) > PAGE else None)
+    shown = found[:PAGE]
+    about = _About(
+        pseudonyms=dict(campaign.memberships.values_list("user", "pseudonym")),
+        rulings={
+            (key, revision): text
+            for key, revision, text in Return.objects.filter(
+                assignment__in=[row.assignment_id for row in shown]
+            ).values_list("assignment", "revision", "ruling")
+        },
+        notes=notes_of(campaign, [row.pk for row in shown] if stage == Stage.LOOKED_AT else []),
+        reopenable=reopenable({design.pk for row in shown if (design := _closed_batch(row))}),
+    )
+    lines = [_line(row, about) for row in shown]
+    return ReportPage(lines=lines, next_after=shown[-1].pk if len(found) > PAGE else None)
+
+
+def _in_stage(campaign: Campaign, stage: Stage) -> Q:
+    gone_back = Q(is_outstanding("assignment"))
+    if stage == Stage.RETURNED:
+        return gone_back
+    left = Q(pk__in=answers_looked_at(campaign))
+    return ~gone_back & (left if stage == Stage.LOOKED_AT else ~left)
 
 
 def report_counts(campaign: Campaign) -> ReportCounts:
     """One query."""
+    waiting = _in_stage(campaign, Stage.WAITING)
+    counted = reporting(campaign).aggregate(
+        n_cannot=Count("pk", filter=waiting & ~Q(cannot_judge="")),
+        n_problems=Count("pk", filter=waiting & Q(cannot_judge="")),
+        n_returned=Count("pk", filter=_in_stage(campaign, Stage.RETURNED)),
+    )
     return ReportCounts(
-        **_reporting(campaign)
-        .annotate(gone_back=is_outstanding("assignment"))
-        .aggregate(
-            waiting=Count("pk", filter=Q(gone_back=False)), returned=Count("pk", filter=Q(gone_back=True))
-        )
+        cannot_judge=counted["n_cannot"], problems=counted["n_problems"], returned=counted["n_returned"]
     )
 
 
-def _reporting(campaign: Campaign) -> QuerySet[Annotation]:
-    """Current answers that report something, of items that count."""
-    return Annotation.objects.filter(
-        in_play("assignment__item__"),
-        assignment__round__campaign=campaign,
-        assignment__withdrawn_at__isnull=True,
-        revision=F("assignment__revision"),
-    ).exclude(cannot_judge="", problem="")
+@dataclass(frozen=True, kw_only=True)
+class _About:
+    """What is read once for all reports of a page."""
+
+    pseudonyms: Mapping[int, str]
+    rulings: Mapping[tuple[int, int], str]
+    notes: Mapping[int, str]
+    reopenable: Collection[int]
 
 
-def _line(row: Annotation, pseudonym: str, rulings: dict[tuple[int, int], str]) -> Report:
+def _closed_batch(row: Annotation) -> Design | None:
+    """The batch of the main round that froze the answer, if one did."""
+    part = row.assignment.part
+    in_main = row.assignment.round.kind == Round.Kind.MAIN
+    return part.design if in_main and part is not None and part.design.closed_at is not None else None
+
+
+def _line(row: Annotation, about: _About) -> Report:
     given = row.assignment
     open_round = given.round.state == Round.State.OPEN and given.part is not None
     frozen = row.discussed or (given.part is not None and given.part.design.closed_at is not None)  # type: ignore[attr-defined]
-    ruling = rulings.get((given.pk, row.revision), "")
+    ruling = about.rulings.get((given.pk, row.revision), "")
+    batch = _closed_batch(row)
     return Report(
         annotation=row.pk,
         assignment=given.pk,
-        pseudonym=pseudonym,
+        pseudonym=about.pseudonyms.get(given.expert_id, "–"),
         item=given.item,
         round=given.round,
         cause=row.cannot_judge or row.problem,
@@ -113,6 +161,8 @@ def _line(row: Annotation, pseudonym: str, rulings: dict[tuple[int, int], str]) 
         ruling=ruling,
         returnable=open_round and not frozen and not ruling,
         fixable=open_round and not frozen,
+        looked_at=about.notes.get(row.pk, ""),
+        reopenable=batch.pk if batch is not None and batch.pk in about.reopenable and open_round else None,
     )
 
 

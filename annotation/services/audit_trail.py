@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from annotation.formats.writers import Cell
 from annotation.models import AuditEntry, Campaign, Membership
+from annotation.services.moves import MOVED  # its entries name people by their pseudonyms
 from annotation.services.named_records import with_names
 
 PAGE = 50
@@ -113,6 +114,7 @@ class _People:
 
     by_user: Mapping[int, str]
     by_name: Mapping[str, str]
+    by_pseudonym: Mapping[str, str]
     by_member: Mapping[int, int]
 
     @classmethod
@@ -128,11 +130,15 @@ class _People:
         return cls(
             called,
             {name: called[user] for _pk, user, name, _pseudonym in rows},
+            {pseudonym: called[user] for _pk, user, _name, pseudonym in rows},
             {pk: user for pk, user, *_rest in rows},
         )
 
     def called(self, name: str) -> str:
         return self.by_name.get(name, HIDDEN)
+
+    def known_as(self, pseudonym: str) -> str:
+        return self.by_pseudonym.get(pseudonym, HIDDEN)
 
 
 def _rows(campaign: Campaign, wanted: Wanted, people: _People) -> QuerySet[AuditEntry]:
@@ -151,7 +157,7 @@ def _rows(campaign: Campaign, wanted: Wanted, people: _People) -> QuerySet[Audit
 
 
 def _entry(row: AuditEntry, people: _People) -> Entry:
-    detail = with_names(row.detail, people.called)
+    detail = with_names(row.detail, people.known_as if row.action == MOVED else people.called)
     if detail.get("person") == detail.get("pseudonym"):  # told once, where names are hidden
         detail.pop("person", None)
     changes, facts = _split(row.action, detail)

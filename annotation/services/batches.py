@@ -6,14 +6,13 @@ answer to it that arrives later is kept aside like every answer that comes too l
 long as nobody has seen another's answers in it, it stands as it stood.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Count, F, Q
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -30,8 +29,10 @@ from annotation.models import (
     Thread,
     User,
 )
+from annotation.services.campaign_state import refuse_closed
 from annotation.services.errors import NotYours, Refused
 from annotation.services.people import audit
+from annotation.services.turns import turn
 
 CLOSED, OPENED_AGAIN = "batch closed", "batch opened again"
 REASON_LENGTH = 500
@@ -72,11 +73,11 @@ def batches_of(campaign: Campaign) -> list[Batch]:
     for row in (
         _rows(campaign)
         .values("part__design", "expert")
-        .annotate(given=Count("pk"), answered=Count("answered_at"), parts=Count("part", distinct=True))
+        .annotate(given=Count("pk"), answered=Count("answered_at"))
     ):
         rows[row["part__design"]].append(row)
     items = _by_design(_rows(campaign), "item")
-    handed_in = Counter(HandIn.objects.filter(part__design__in=designs).values_list("part__design", "expert"))
+    not_handed_in = _not_handed_in(campaign, names)
     parts: dict[int, list[int]] = defaultdict(list)
     for of_design, index in Part.objects.filter(design__in=designs).values_list("design", "index"):
         parts[of_design].append(index)
@@ -98,11 +99,7 @@ def batches_of(campaign: Campaign) -> list[Batch]:
                 for row in rows[design.pk]
                 if row["given"] > row["answered"]
             },
-            not_handed_in=sorted(
-                names.get(row["expert"], "–")
-                for row in rows[design.pk]
-                if handed_in[design.pk, row["expert"]] < row["parts"]
-            ),
+            not_handed_in=sorted(not_handed_in[design.pk]),
             opened=opened.get(design.pk, 0),
             decided=decided.get(design.pk, 0),
             closed_at=design.closed_at,
@@ -123,6 +120,16 @@ def _rows(campaign: Campaign) -> Any:
     ).order_by()
 
 
+def _not_handed_in(campaign: Campaign, names: Mapping[int, str]) -> dict[int, set[str]]:
+    """By batch, whose hand-in of a part is waited for. A part of which somebody gave everything away is not theirs."""
+    handed_in = HandIn.objects.filter(part=OuterRef("part"), expert=OuterRef("expert"))
+    waited_for = _rows(campaign).filter(~Exists(handed_in)).values_list("part__design", "expert").distinct()
+    found: dict[int, set[str]] = defaultdict(set)
+    for design, expert in waited_for:
+        found[design].add(names.get(expert, "–"))
+    return found
+
+
 def _by_design(rows: Any, what: str) -> dict[int, int]:
     return dict(rows.values_list("part__design").annotate(n=Count(what, distinct=True)))
 
@@ -140,10 +147,12 @@ def close_batch(campaign: Campaign, pk: int, *, by: User | None, reason: str = "
     reason = reason.strip()
     if len(reason) > REASON_LENGTH:
         raise Refused(_("Give the reason in at most %(limit)d characters.") % {"limit": REASON_LENGTH})
-    with transaction.atomic():
+    with turn(campaign):
         design = _locked(campaign, pk)
         if design.closed_at is not None:
             return design
+        # Whoever is being waited for has answered before this moment.
+        list(_unanswered(design).select_for_update().values_list("pk", flat=True))
         now = timezone.now()
         missing = _withdraw_unanswered(design, now)
         if missing and not reason:
@@ -165,20 +174,30 @@ def _withdraw_unanswered(design: Design, now: datetime) -> dict[str, int]:
     """By pseudonym, how many answers were still to come. An answer that is being saved at this moment counts if it is
     stored before its row is taken away, and is kept aside if it is not: the row decides.
     """
-    unanswered = Assignment.objects.filter(
-        part__design=design, withdrawn_at__isnull=True, answered_at__isnull=True
-    )
-    unanswered.update(withdrawn_at=now)
+    _unanswered(design).update(withdrawn_at=now)
     taken = Assignment.objects.filter(part__design=design, withdrawn_at=now, item__retired_at__isnull=True)
     names = dict(design.round.campaign.memberships.values_list("user", "pseudonym"))
     counts = taken.order_by().values_list("expert").annotate(n=Count("pk"))
     return dict(sorted((names.get(expert, "–"), n) for expert, n in counts))
 
 
+def _unanswered(design: Design) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(
+        part__in=_parts(design), withdrawn_at__isnull=True, answered_at__isnull=True
+    )
+
+
+def _parts(design: Design) -> QuerySet[Part]:
+    return Part.objects.filter(design=design)
+
+
 def _hand_in_everything(design: Design, now: datetime) -> list[str]:
-    """Who had not handed in what was theirs, by pseudonym. These hand-ins bear the moment of the closing."""
+    """Who had not handed in what was theirs, by pseudonym. These hand-ins bear the moment of the closing.
+
+    A part of which an expert gave everything away before is handed in for them too, and waited for by nobody.
+    """
     pairs = set(Assignment.objects.filter(part__design=design).values_list("part", "expert").distinct())
-    there = HandIn.objects.filter(part__design=design)
+    there = HandIn.objects.filter(part__in=_parts(design))
     known = {(part, expert): pk for pk, part, expert in there.values_list("pk", "part", "expert")}
     new = sorted(pairs - known.keys())
     HandIn.objects.bulk_create(
@@ -187,18 +206,29 @@ def _hand_in_everything(design: Design, now: datetime) -> list[str]:
     )
     there.exclude(pk__in=known.values()).update(at=now)
     names = dict(design.round.campaign.memberships.values_list("user", "pseudonym"))
-    return sorted({names.get(expert, "–") for _part, expert in new})
+    theirs = set(
+        Assignment.objects.filter(
+            Q(withdrawn_at__isnull=True) | Q(withdrawn_at=now),
+            part__design=design,
+            item__retired_at__isnull=True,
+        )
+        .order_by()
+        .values_list("part", "expert")
+        .distinct()
+    )
+    return sorted({names.get(expert, "–") for part, expert in new if (part, expert) in theirs})
 
 
 def reopen_batch(campaign: Campaign, pk: int, *, by: User | None) -> Design:
     """Undo the closing: who had not handed in goes on judging. Open already, it stays as it is.
 
-    Raises NotYours; Refused once an item in it was opened to discussion or decided, for good.
+    Raises NotYours; Refused in a closed campaign, and once an item in it was opened to discussion or decided, for good.
     """
-    with transaction.atomic():
+    with turn(campaign):
         design = _locked(campaign, pk)
         if design.closed_at is None:
             return design
+        refuse_closed(campaign)
         in_it = Item.objects.filter(assignments__part__design=design)
         seen = Thread.objects.filter(item__in=in_it, opened_at__gte=design.closed_at)
         if seen.exists() or Arbitration.objects.filter(item__in=in_it).exists():
@@ -210,13 +240,33 @@ def reopen_batch(campaign: Campaign, pk: int, *, by: User | None) -> Design:
             raise Refused(
                 _("Items of this batch were given out to be judged again: its answers stay as they are.")
             )
-        frozen = Assignment.objects.filter(part__design=design, withdrawn_at=design.closed_at)
-        frozen.filter(item__retired_at__isnull=True).update(withdrawn_at=None)
-        HandIn.objects.filter(part__design=design, at=design.closed_at).delete()
+        frozen = Assignment.objects.filter(part__in=_parts(design), withdrawn_at=design.closed_at)
+        # With an item that was withdrawn since, its row is withdrawn, and comes back with it.
+        frozen.update(
+            withdrawn_at=Subquery(Item.objects.filter(pk=OuterRef("item")).values("retired_at")[:1])
+        )
+        HandIn.objects.filter(part__in=_parts(design), at=design.closed_at).delete()
         Design.objects.filter(pk=pk).update(closed_at=None)
         design.closed_at = None
         audit(campaign, by, OPENED_AGAIN, {"design": pk, "batch": _number(design)})
     return design
+
+
+def reopenable(designs: Collection[int]) -> set[int]:
+    """Which of these closed batches `reopen_batch` would open again; one query, none for none."""
+    if not designs:
+        return set()
+    in_it = Assignment.objects.filter(part__design=OuterRef("pk"))
+    again = Assignment.objects.filter(item=OuterRef("item"), round__kind=Round.Kind.REJUDGEMENT)
+    found = Design.objects.filter(
+        ~Exists(in_it.filter(item__thread__opened_at__gte=OuterRef("closed_at"))),
+        ~Exists(in_it.filter(item__arbitrations__isnull=False)),
+        ~Exists(in_it.filter(Exists(again))),
+        pk__in=designs,
+        closed_at__isnull=False,
+        round__campaign__closed_at__isnull=True,
+    )
+    return set(found.values_list("pk", flat=True))
 
 
 def _locked(campaign: Campaign, pk: int) -> Design:
@@ -244,12 +294,15 @@ def batch_of_part(part: Part) -> tuple[int, datetime | None]:
 
 
 def refuse_frozen(items: Sequence[int], why: str) -> None:
-    """Refuse, for this reason, what would take the independent answers away from one of these items."""
+    """Refuse, for this reason, what would take the independent answers away from one of these items.
+
+    That nobody answered until its batch was closed, or that the item is withdrawn, makes no difference: an item of a
+    closed batch is asked for no more, whatever its text.
+    """
     frozen = Assignment.objects.filter(
         Q(part__design__closed_at__isnull=False) | Q(item__thread__isnull=False),
         item__in=items,
         round__kind=Round.Kind.MAIN,
-        withdrawn_at__isnull=True,
     )
     if frozen.exists():
         raise Refused(why)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -11,6 +10,7 @@ from annotation.models import Assignment, Campaign, Part, User
 from annotation.services.campaigns import check_title
 from annotation.services.errors import Refused
 from annotation.services.people import audit
+from annotation.services.turns import turn
 
 # Which settings a campaign of a protocol has. What is not here stays as the campaign was opened.
 FIELDS = {
@@ -49,7 +49,7 @@ def locked(campaign: Campaign) -> dict[str, str]:
 
 def change_settings(campaign: Campaign, changes: Mapping[str, Any], *, by: User) -> dict[str, list[Any]]:
     """Store what differs, all or nothing, and write down what it was and what it is: `{setting: [old, new]}`."""
-    with transaction.atomic():
+    with turn(campaign):
         stored = Campaign.objects.get(pk=campaign.pk)
         changed = {
             name: [getattr(stored, name), value]

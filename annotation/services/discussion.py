@@ -36,8 +36,9 @@ from annotation.protocol.base import get_protocol
 from annotation.protocol.errors import ProtocolError
 from annotation.services.effective import AGAIN
 from annotation.services.errors import KeyReused, NotYours, Refused
-from annotation.services.frozen import frozen_answers, openable_items
+from annotation.services.frozen import frozen_answers, openable_items, still_to_come
 from annotation.services.people import audit
+from annotation.services.turns import turn
 
 LENGTH = 2000  # code points of a comment and of a decision, counted alike in the browser
 SHOWS = ("open", "unread", "resolved", "all")
@@ -52,9 +53,9 @@ def open_thread(campaign: Campaign, item: int, *, by: User | None) -> Thread:
 
     Raises NotYours; Refused while somebody is still to judge it, or may still change their answer.
     """
-    with transaction.atomic():
+    with turn(campaign):
         found = Item.objects.published().filter(campaign=campaign, pk=item)
-        if not found.select_for_update(of=("self",)).exists():
+        if not found.exists():
             raise NotYours(_("There is no such item in this campaign."))
         thread = Thread.objects.filter(item=item).first()
         if thread is not None:
@@ -108,24 +109,31 @@ def thread_for(member: Membership, pk: int) -> Thread:
 
 
 def unread_threads(member: Membership) -> int:
-    """How many threads hold something that this person has not read. One query."""
+    """How many threads hold something that this person has not read; none where the campaign is closed, and its
+    discussions with it. One query.
+    """
+    if member.campaign.closed_at is not None:
+        return 0
     return int(_with_news(member).filter(news=True).count())
 
 
 def _with_news(member: Membership) -> Any:
     """`news`: others said something since this person last looked. An expert is also told of a thread that they have
-    never looked into and of a decision.
+    never looked into, of a decision, and of new answers, which are there since `again_at`.
     """
+    again = _closed_again().filter(item=OuterRef("item")).order_by("-round__closed_at")
     seen = ThreadSeen.objects.filter(thread=OuterRef("pk"), user=member.user_id).values("seen_at")[:1]
     threads = threads_for(member).annotate(
-        seen_at=Subquery(seen), since=Coalesce(Subquery(seen), F("opened_at"))
+        seen_at=Subquery(seen),
+        since=Coalesce(Subquery(seen), F("opened_at")),
+        again_at=Subquery(again.values("round__closed_at")[:1]),
     )
     said = Comment.objects.filter(thread=OuterRef("pk"), at__gt=OuterRef("since")).exclude(
         author=member.user_id
     )
     news: Any = Q(Exists(said))
     if member.role == Membership.Role.EXPERT:
-        news |= Q(seen_at__isnull=True) | Q(resolved_at__gt=F("seen_at"))
+        news |= Q(seen_at__isnull=True) | Q(resolved_at__gt=F("seen_at")) | Q(again_at__gt=F("seen_at"))
     return threads.annotate(news=Case(When(news, then=Value(True)), default=Value(False)))
 
 
@@ -146,7 +154,8 @@ def mark_seen(member: Membership, pk: int, *, until: datetime) -> None:
 def say(member: Membership, pk: int, *, text: str, client_key: UUID) -> Comment:
     """Say something in a thread. Sent again under its key, it is said once.
 
-    Raises NotYours; ProtocolError for a text that is empty or too long; KeyReused; Refused where it is resolved.
+    Raises NotYours; ProtocolError for a text that is empty or too long; KeyReused; Refused where it is resolved or the
+    campaign is closed.
     """
     thread = thread_for(member, pk)
     text = checked_text(text)
@@ -155,6 +164,7 @@ def say(member: Membership, pk: int, *, text: str, client_key: UUID) -> Comment:
         if (found.thread_id, found.text) != (thread.pk, text):
             raise KeyReused(_("This client key was used for another comment; use a new key for a new one."))
         return found
+    refuse_stopped(member.campaign)
     with transaction.atomic():
         open_now = Thread.objects.select_for_update().filter(pk=thread.pk, resolved_at__isnull=True)
         if not open_now.exists():
@@ -165,6 +175,12 @@ def say(member: Membership, pk: int, *, text: str, client_key: UUID) -> Comment:
         if made:
             comment.mentions.set(_mentioned(member, thread, text))
     return comment
+
+
+def refuse_stopped(campaign: Campaign) -> None:
+    """Refuse to go on talking in a campaign that is closed: nobody is asked to read it any more."""
+    if Campaign.objects.filter(pk=campaign.pk, closed_at__isnull=False).exists():
+        raise Refused(_("This campaign is closed, and its discussions with it: what was said can be read."))
 
 
 def checked_text(text: str) -> str:
@@ -181,7 +197,7 @@ def _mentioned(member: Membership, thread: Thread, text: str) -> list[int]:
     called = {name.upper() for name in _MENTION.findall(text)}
     if not called:
         return []
-    names = _names(member, thread)
+    names = _names(member, thread.item_id)
     return [user for user, person in names.items() if called & set(person.handles)]
 
 
@@ -202,8 +218,12 @@ def resolve(member: Membership, pk: int, *, decision: str) -> Thread:
 
 
 def reopen(member: Membership, pk: int) -> Thread:
-    """Go on talking; the decision so far stays as a draft of the next. Open already, it stays as it is."""
+    """Go on talking; the decision so far stays as a draft of the next. Open already, it stays as it is.
+
+    Raises NotYours; Refused where the campaign is closed.
+    """
     thread = thread_for(member, pk)
+    refuse_stopped(member.campaign)
     with transaction.atomic():
         if Thread.objects.filter(pk=thread.pk, resolved_at__isnull=False).update(
             resolved_by=None, resolved_at=None
@@ -229,7 +249,7 @@ class Person:
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """An independent answer, or one given again, as the thread shows it."""
+    """An independent answer, or one given again, in the round `again_in`, as the thread shows it."""
 
     person: Person
     own: bool
@@ -239,6 +259,7 @@ class Said:
     atoms: Sequence[str] = ()
     note: str = ""
     unsure: bool = False
+    again_in: Round | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,20 +297,14 @@ class ThreadPage:
 def thread_page(member: Membership, pk: int) -> ThreadPage:
     """One thread. Twelve queries, however much was said. Raises NotYours."""
     thread = thread_for(member, pk)
-    names = _names(member, thread)
-    row = _with_news(member).filter(pk=pk).values("news", "seen_at").get()
+    names = _names(member, thread.item_id)
+    row = _with_news(member).filter(pk=pk).values("news", "seen_at", "again_at").get()
     comments = list(thread.comments.prefetch_related("mentions"))
-    closed_again = Q(round__kind__in=AGAIN, round__state=Round.State.CLOSED)
     resolver = names.get(thread.resolved_by_id or 0)
     return ThreadPage(
         thread=thread,
-        independent=_said(member, thread, frozen_answers(), names),
-        again=_said(
-            member,
-            thread,
-            Assignment.objects.filter(closed_again, withdrawn_at__isnull=True, answered_at__isnull=False),
-            names,
-        ),
+        independent=_said(member, thread.item, frozen_answers(), names),
+        again=_said(member, thread.item, _closed_again(), names),
         remarks=[_remark(member, comment, names, row["seen_at"]) for comment in comments],
         decision=Arbitration.objects.filter(item=thread.item_id, taken_back_at__isnull=True).first(),
         can_turn_to=[
@@ -298,11 +313,27 @@ def thread_page(member: Membership, pk: int) -> ThreadPage:
         unread=row["news"],
         seen_to=max(
             [thread.opened_at, *(comment.at for comment in comments)]
-            + ([thread.resolved_at] if thread.resolved_at else [])
+            + [moment for moment in (thread.resolved_at, row["again_at"]) if moment]
         ),
         position=_again_at(member, thread),
         resolver=resolver.name if resolver else "",
     )
+
+
+def _closed_again() -> QuerySet[Assignment]:
+    """What was answered in rounds in which items are judged again, once these are over."""
+    over = Q(round__kind__in=AGAIN, round__state=Round.State.CLOSED)
+    return Assignment.objects.filter(over, withdrawn_at__isnull=True, answered_at__isnull=False)
+
+
+def answers_to_decide(member: Membership, item: Item) -> tuple[list[Said], list[Said]]:
+    """What an item's experts answered on their own and again, for the manager who decides its label; nothing while
+    somebody is still to judge it. Six queries, one where there is nothing to be read.
+    """
+    if Item.objects.filter(still_to_come(), pk=item.pk).exists():
+        return [], []
+    names = _names(member, item.pk)
+    return _said(member, item, frozen_answers(), names), _said(member, item, _closed_again(), names)
 
 
 def _again_at(member: Membership, thread: Thread) -> int | None:
@@ -318,13 +349,13 @@ def _again_at(member: Membership, thread: Thread) -> int | None:
     return mine.values_list("position", flat=True).first()
 
 
-def _names(member: Membership, thread: Thread) -> dict[int, Person]:
-    """By account, everybody who may come up in the thread. Experts by number in the order of their slots."""
+def _names(member: Membership, item: int) -> dict[int, Person]:
+    """By account, everybody who may come up where the item is talked of. Experts by number, in slot order."""
     campaign = member.campaign
     pseudonyms = dict(campaign.memberships.values_list("user", "pseudonym"))
     managers = campaign.memberships.filter(role=Membership.Role.MANAGER).values_list("user", flat=True)
     names = {user: Person(name=pseudonyms[user], handles=(pseudonyms[user].upper(),)) for user in managers}
-    judged = frozen_answers().filter(item=thread.item_id).order_by("round__kind", "slot", "pk")
+    judged = frozen_answers().filter(item=item).order_by("round__kind", "slot", "pk")
     experts = dict.fromkeys(judged.values_list("expert", flat=True))
     shown = campaign.names_in_discussion
     for number, user in enumerate(experts, start=1):
@@ -341,17 +372,17 @@ def _names(member: Membership, thread: Thread) -> dict[int, Person]:
 
 
 def _said(
-    member: Membership, thread: Thread, rows: QuerySet[Assignment], names: Mapping[int, Person]
+    member: Membership, item: Item, rows: QuerySet[Assignment], names: Mapping[int, Person]
 ) -> list[Said]:
     found = (
         Annotation.objects.filter(
-            assignment__in=rows.filter(item=thread.item_id), revision=F("assignment__revision")
+            assignment__in=rows.filter(item=item.pk), revision=F("assignment__revision")
         )
-        .select_related("assignment")
+        .select_related("assignment__round")
         .order_by("assignment__round", "assignment__slot")
     )
     protocol = get_protocol(member.campaign.protocol)
-    atoms = [str(atom[1]) for atom in thread.item.unit.atoms or []]
+    atoms = [str(atom[1]) for atom in item.unit.atoms or []]
     return [
         Said(
             person=names.get(row.assignment.expert_id, Person(name="–")),
@@ -362,6 +393,7 @@ def _said(
             atoms=[atoms[atom] for atom in row.atoms if atom < len(atoms)],
             note=row.note,
             unsure=row.unsure,
+            again_in=row.assignment.round if row.assignment.round.kind in AGAIN else None,
         )
         for row in found
     ]
@@ -384,12 +416,13 @@ def _remark(
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadLine:
-    """A thread in a list."""
+    """A thread in a list. `decided`: an arbiter decided its item."""
 
     thread: Thread
     comments: int
     news: bool
     to_you: bool
+    decided: bool
 
     @property
     def item(self) -> Item:
@@ -407,14 +440,21 @@ def thread_lines(member: Membership, *, show: str) -> Any:
         case "unread":
             threads = threads.filter(news=True)
     turned = Comment.objects.filter(thread=OuterRef("pk"), mentions=member.user_id, at__gt=OuterRef("since"))
-    return threads.annotate(n_comments=Count("comments", distinct=True), to_you=Exists(turned)).order_by(
-        "-to_you", "-news", F("resolved_at").asc(nulls_first=True), "pk"
-    )
+    decided = Arbitration.objects.filter(item=OuterRef("item"), taken_back_at__isnull=True)
+    return threads.annotate(
+        n_comments=Count("comments", distinct=True), to_you=Exists(turned), decided=Exists(decided)
+    ).order_by("-to_you", "-news", F("resolved_at").asc(nulls_first=True), "pk")
 
 
 def as_lines(threads: Sequence[Any]) -> list[ThreadLine]:
     """A page of the list."""
     return [
-        ThreadLine(thread=thread, comments=thread.n_comments, news=thread.news, to_you=thread.to_you)
+        ThreadLine(
+            thread=thread,
+            comments=thread.n_comments,
+            news=thread.news,
+            to_you=thread.to_you,
+            decided=thread.decided,
+        )
         for thread in threads
     ]

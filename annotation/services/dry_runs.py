@@ -11,7 +11,6 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -23,6 +22,7 @@ from annotation.services.campaigns import check_seed
 from annotation.services.errors import Refused
 from annotation.services.people import add_member, audit, check_experts, find_or_create_experts
 from annotation.services.rounds import Share, close_round, open_round, reopen_round
+from annotation.services.turns import turn
 
 FEWEST_EXPERTS = 2
 USUAL_N = {Campaign.Protocol.TRIPLE: 60, Campaign.Protocol.COMPOUND: 24}
@@ -204,8 +204,7 @@ def open_dry_run(
 
     `confirmed_hash` is what the manager was shown; if the campaign has changed since, nothing is stored.
     """
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+    with turn(campaign):
         refuse_while_open(campaign)
         planned = plan_dry_run(campaign, experts=experts, n=n, seed=seed, source=source, gate=gate)
         if confirmed_hash is not None and confirmed_hash != planned.hash:
@@ -256,8 +255,8 @@ def take_back(round_: Round, *, by: User | None) -> Round:
 
     Repeated, it changes nothing. Raises Refused once there is an answer.
     """
-    with transaction.atomic():
-        round_ = Round.objects.select_for_update().get(pk=round_.pk)
+    with turn(round_.campaign_id):
+        round_.refresh_from_db()
         if decision_of(round_) == Decision.TAKEN_BACK:
             return round_
         # An answer that is on its way is waited for, or finds its assignment taken away.
@@ -309,8 +308,8 @@ def close_dry_run(round_: Round, *, without_missing: bool = False, by: User | No
 
     Raises Refused where nobody has answered, or answers are missing and `without_missing` does not say so.
     """
-    with transaction.atomic():
-        round_ = Round.objects.select_for_update().get(pk=round_.pk)
+    with turn(round_.campaign_id):
+        round_.refresh_from_db()
         if round_.state != Round.State.OPEN:
             return round_
         missing = missing_experts(round_)
@@ -334,8 +333,8 @@ def decide(round_: Round, figures: Mapping[str, Any], *, by: User | None) -> Rou
     `figures`: value, ci95, n, reason and signature of the gate's coefficient, and whatever is worth keeping beside.
     """
     gate = gate_of(round_)
-    with transaction.atomic():
-        round_ = Round.objects.select_for_update().get(pk=round_.pk)
+    with turn(round_.campaign_id):
+        round_.refresh_from_db()
         if round_.state != Round.State.CLOSED:
             raise Refused(say("This dry run is open; close it first."))
         if decision_of(round_) is None:
@@ -366,8 +365,8 @@ def override(round_: Round, *, reason: str, by: User) -> Round:
             say("Say in 1 to {limit} characters why you go on although the gate was not passed.",
                 limit=REASON_LENGTH)
         )  # fmt: skip
-    with transaction.atomic():
-        round_ = Round.objects.select_for_update().get(pk=round_.pk)
+    with turn(round_.campaign_id):
+        round_.refresh_from_db()
         if decision_of(round_) == Decision.OVERRIDDEN:
             return round_
         if decision_of(round_) != Decision.NOT_PASSED:
@@ -389,8 +388,8 @@ def reopen_dry_run(round_: Round, *, by: User | None) -> Round:
 
     Raises Refused once its answers were talked about, the main round has begun, or another dry run came after it.
     """
-    with transaction.atomic():
-        round_ = Round.objects.select_for_update().get(pk=round_.pk)
+    with turn(round_.campaign_id):
+        round_.refresh_from_db()
         if round_.state == Round.State.OPEN:
             return round_
         campaign = round_.campaign

@@ -7,12 +7,15 @@ acknowledgements, since labels, decisions and pay rest on them. Texts that peopl
 name can be an everyday word, and answers are never rewritten.
 """
 
+import re
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from axes.models import AccessAttempt, AccessLog
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.hashers import make_password
+from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -20,6 +23,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import (
     AuditEntry,
+    Campaign,
     Comment,
     Design,
     Invitation,
@@ -33,7 +37,9 @@ from annotation.models import (
 from annotation.protocol.text import fold_name
 from annotation.services.errors import Refused
 from annotation.services.named_records import with_names
-from annotation.services.people import audit, may_administer
+from annotation.services.people import audit, end_repeats, may_administer
+from annotation.services.turns import turn
+from annotation.services.uploads import forget_uploads
 
 ERASED = "person erased"
 NO_REASON = "–"
@@ -70,10 +76,13 @@ def erase(user: User, *, typed: str, expected: str, by: User | None) -> str:
     myself = by is not None and by.pk == user.pk
     if not (myself or may_administer(by, user)):
         raise Refused(_("Only who manages all campaigns of this person may do this."))
-    with transaction.atomic():
+    with transaction.atomic(), ExitStack() as turns:
         stored = User.objects.select_for_update().get(pk=user.pk)
         if stored.erased_at is not None:
             return stored.username
+        campaigns = list(Campaign.objects.filter(memberships__user=stored).order_by("pk"))
+        for campaign in campaigns:
+            turns.enter_context(turn(campaign))
         _refuse_last_manager(stored)
         old, new = stored.username_folded, _neutral_name(stored)
         name = stored.username
@@ -89,13 +98,16 @@ def erase(user: User, *, typed: str, expected: str, by: User | None) -> str:
             last_login=None,
             erased_at=now,
         )
+        end_repeats(stored, None if myself else by)
         Token.objects.filter(user=stored).delete()
         Invitation.objects.filter(user=stored).delete()
         TimeEntry.objects.filter(user=stored).exclude(reason="").update(reason=NO_REASON)
         _rename_in_records(stored, old, new)
+        forget_uploads([campaign.pk for campaign in campaigns])
         for attempts in (AccessAttempt, AccessLog):
             attempts.objects.filter(username__iexact=name).delete()
-        of_account = LogEntry.objects.filter(content_type__model="user", object_id=str(stored.pk))
+        accounts = ContentType.objects.filter(model="user")
+        of_account = LogEntry.objects.filter(content_type__in=accounts, object_id=str(stored.pk))
         of_account.update(object_repr=new)
         for member in Membership.objects.filter(user=stored).select_related("campaign"):
             audit(member.campaign, None if myself else by, ERASED, {"pseudonym": member.pseudonym})
@@ -126,9 +138,14 @@ def _neutral_name(user: User) -> str:
 def _rename_in_records(user: User, old: str, new: str) -> None:
     """In what managers did and in the plans of who judges what. A plan keeps its hash, which names nobody."""
     campaigns = Membership.objects.filter(user=user).values("campaign")
+    as_a_word = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)")
 
     def renamed(record: Any) -> Any:
-        return with_names(record, lambda name: new if fold_name(name) == old else name)
+        named = with_names(record, lambda name: new if fold_name(name) == old else name)
+        if isinstance(named, dict):  # a file, or a token, may be called after them
+            held = {key for key in ("file", "name") if as_a_word.search(fold_name(str(named.get(key, ""))))}
+            named |= dict.fromkeys(held, NO_REASON)
+        return named
 
     for entry in AuditEntry.objects.filter(Q(campaign__in=campaigns) | Q(campaign__isnull=True)).iterator():
         detail = renamed(entry.detail)

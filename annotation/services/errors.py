@@ -23,6 +23,10 @@ class KeptAside(Refused):
     """The answer came too late to count; it is kept and shown to the manager."""
 
 
+class NotAcknowledged(Refused):
+    """What is new in the guidelines has to be read, and that confirmed, first."""
+
+
 class KeyReused(Refused):
     """A client key came again with another body: two different answers under one name."""
 

@@ -20,6 +20,7 @@ from annotation.protocol.definition import Words
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import NotYours, Refused
 from annotation.services.people import audit
+from annotation.services.turns import turn
 from annotation.services.wording import wording_of
 
 NEEDED = 2  # blind scores
@@ -127,8 +128,7 @@ def add_example(
         raise ProtocolError(_("Write 1 to %(limit)d characters.") % {"limit": TEXT_LENGTH})
     if not (texts["why_en"] or texts["why_zh"]):
         raise ProtocolError(_("Say why the answer is right, in one language at least."))
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+    with turn(campaign):
         mine = _standing(campaign).filter(author=user)
         same: Example | None = mine.filter(relation=relation, label=score, **texts).first()
         if same is not None:

@@ -6,16 +6,18 @@ given to, and whoever has answered is asked once more.
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from django.db import transaction
+from django.db.models import Count, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.models import Assignment, Campaign, ImportBatch, Item, Round, User
+from annotation.models import Assignment, Campaign, Gold, ImportBatch, Item, Round, User
 from annotation.models.item import in_play
 from annotation.services.errors import NotYours, Refused
-from annotation.services.import_replace import replace_item
+from annotation.services.import_replace import asked_again, in_open_round, replace_item
 from annotation.services.people import audit
+from annotation.services.turns import turn
 
 FIXED = "text corrected"
 TEXT_LENGTH = 5000
@@ -40,21 +42,47 @@ def _texts(item: Item) -> dict[str, str]:
     return {"head": item.head, "tail": item.tail}
 
 
-def answered_by(item: Item) -> int:
-    """How many answers its experts would be asked for again."""
-    return Assignment.objects.filter(item=item, withdrawn_at__isnull=True, answered_at__isnull=False).count()
+@dataclass(frozen=True, kw_only=True)
+class Consequences:
+    """What a correction means for who was given the item: answers that are asked for again, those that are open and go
+    on with the new text, and answers of closed rounds, which stay the last word there.
+    """
+
+    again: int
+    open: int
+    closed: int
+    gold: bool = False  # what is known of the item beforehand is known of the corrected text from then on
+
+    @property
+    def asked(self) -> bool:
+        """Whether anybody judges the corrected text."""
+        return bool(self.again or self.open)
+
+
+def consequences(item: Item) -> Consequences:
+    """Counted as `import_replace` would do it now; two queries."""
+    standing = Assignment.objects.filter(item=item, withdrawn_at__isnull=True).exclude(
+        round__kind=Round.Kind.REPEAT
+    )
+    return Consequences(
+        **standing.aggregate(
+            again=Count("pk", filter=asked_again()),
+            open=Count("pk", filter=in_open_round() & Q(answered_at__isnull=True)),
+            closed=Count("pk", filter=~in_open_round() & Q(answered_at__isnull=False)),
+        ),
+        gold=Gold.objects.filter(item=item).exists(),
+    )
 
 
 def fix_text(campaign: Campaign, pk: int, *, texts: Mapping[str, str], by: User) -> Item:
     """Store the corrected texts; returns the new item.
 
-    Raises NotYours; Refused where nothing differs, a text is empty, or the item's answers are frozen.
+    Raises NotYours; Refused where nothing differs, a text is empty, or the item's answers are frozen. In rounds that
+    are closed nobody is asked; `consequences` says so beforehand.
     """
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+    with turn(campaign):
         item, stored = texts_of(campaign, pk)
         changed = _changed(stored, texts)
-        _refuse_closed_round(item)
         batch = _batch(campaign, changed, by)
         new = replace_item(batch, item, changed)
         ImportBatch.objects.filter(pk=batch.pk).update(report={"items": batch.items.count(), "corrected": 1})
@@ -76,13 +104,6 @@ def _changed(stored: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, s
         if not text.strip() or "\0" in text or len(text) > TEXT_LENGTH:
             raise Refused(_("Write each text in 1 to %(limit)d characters.") % {"limit": TEXT_LENGTH})
     return changed
-
-
-def _refuse_closed_round(item: Item) -> None:
-    """Nobody could answer the new text there, so the item would never be complete again."""
-    given = Assignment.objects.filter(item=item, withdrawn_at__isnull=True, part__isnull=False)
-    if given.filter(round__kind=Round.Kind.MAIN, round__state=Round.State.CLOSED).exists():
-        raise Refused(_("The round is closed, so nobody could judge the corrected text. Open it first."))
 
 
 def _batch(campaign: Campaign, changed: Mapping[str, str], by: User) -> ImportBatch:

@@ -16,12 +16,13 @@ from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows
 from annotation.models import Campaign, Gold, Item, User
 from annotation.models.item import in_play
-from annotation.protocol.base import get_protocol
 from annotation.protocol.sentences import Sentence, say
 from annotation.services.errors import NotYours, Refused
 from annotation.services.judgement_items import ItemJudgements, match_items
 from annotation.services.judgement_report import JudgementReport
 from annotation.services.people import audit
+from annotation.services.turns import turn
+from annotation.services.wording import wording_of
 
 NOTE_LENGTH = 500
 NOBODY = "gold"  # stands for the author of a file's labels, who is none of the experts
@@ -57,7 +58,7 @@ def mark(campaign: Campaign, position: int, *, label: str, note: str, by: User |
     item = Item.objects.published().filter(in_play(), campaign=campaign, position=position).first()
     if item is None:
         raise NotYours(_("There is no item at position %(position)d.") % {"position": position})
-    code = get_protocol(campaign.protocol).parse_label(label)
+    code = wording_of(campaign).parse_label(label)
     return _store(campaign, [GoldMark(item=item.pk, label=code, note=_checked(note))], by=by)
 
 
@@ -66,11 +67,30 @@ def mark_file(
 ) -> tuple[JudgementReport, Marked | None]:
     """Mark the items of a table of labels, all or none; without `Marked` the report says what stands against it."""
     report = JudgementReport(file)
-    found = match_items(campaign, file, by_position=False, report=report)
+    found = match_items(campaign, file, by_position=False, report=report, set_aside=True)
     marks = _marks(found, report)
     if not report.ok:
         return report, None
     return report, _store(campaign, marks, by=by)
+
+
+def unmark_file(
+    campaign: Campaign, file: FileRows[JudgementRow], *, by: User | None
+) -> tuple[JudgementReport, int | None]:
+    """Take the marks off the items of a table, whatever label it gives them, all or none; returns how many had one.
+    Without a number the report says what stands against it.
+    """
+    report = JudgementReport(file)
+    found = match_items(campaign, file, by_position=False, report=report, set_aside=True)
+    if not report.ok:
+        return report, None
+    with transaction.atomic():
+        golds = Gold.objects.filter(item__campaign=campaign, item__in={one.item for one in found})
+        items = list(golds.values_list("item", flat=True))
+        if items:
+            golds.filter(item__in=items).delete()
+            audit(campaign, by, "gold unmarked", _positions(items))
+    return report, len(items)
 
 
 def _marks(found: Sequence[ItemJudgements], report: JudgementReport) -> list[GoldMark]:
@@ -103,8 +123,7 @@ def _too_long() -> Sentence:
 
 
 def _store(campaign: Campaign, marks: Sequence[GoldMark], *, by: User | None) -> Marked:
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+    with turn(campaign):
         known = {gold.item_id: gold for gold in Gold.objects.filter(item__campaign=campaign)}
         new = [one for one in marks if one.item not in known]
         changed = [

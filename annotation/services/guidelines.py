@@ -6,19 +6,14 @@ shows, and its answers say so.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import (
     Acknowledgement,
-    Annotation,
-    Assignment,
     Campaign,
     Guideline,
     Item,
@@ -31,11 +26,12 @@ from annotation.models import (
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import say
 from annotation.services.errors import NotYours, Refused
-from annotation.services.frozen import complete_items
 from annotation.services.people import audit
+from annotation.services.rejudgement import plan_rejudgement
 from annotation.services.rounds import latest_guideline
 from annotation.services.seat import guideline_shown
 from annotation.services.touches import touched, with_atoms
+from annotation.services.turns import turn
 
 LENGTH = 100_000  # code points of a text of the guidelines
 CHANGE_LENGTH = 4_000
@@ -76,8 +72,7 @@ def new_version(
     stored once.
     """
     checked = _checked(texts)
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+    with turn(campaign):
         latest = latest_guideline(campaign)
         if latest.version != base:
             if _is_this(latest, checked, touches, by=by):
@@ -89,7 +84,8 @@ def new_version(
         if question is not None:
             _answer(campaign, question, stored, by=by)
         if thread is not None:
-            tied = Thread.objects.filter(pk=thread, item__campaign=campaign).update(guideline=stored)
+            of_campaign = Thread.objects.filter(item__in=campaign.items.all())
+            tied = of_campaign.filter(pk=thread).update(guideline=stored)
             if not tied:
                 raise NotYours(_("There is no such discussion in this campaign."))
     return stored
@@ -183,6 +179,12 @@ def pending(member: Membership, *, shown: Guideline | None) -> Pending | None:
     return Pending(version=shown, known=known, changes=tuple(changes))
 
 
+def known_guideline(member: Membership, *, shown: Guideline | None) -> Guideline | None:
+    """The version an expert's answers stand under unless they say another: the last one they know."""
+    waiting = pending(member, shown=shown)
+    return waiting.known if waiting else shown
+
+
 def is_news(member: Membership, guideline: Guideline) -> bool:
     """Whether this version came after the person did."""
     return guideline.version > 1 and guideline.created_at > member.joined_at
@@ -237,7 +239,10 @@ def version_lines(campaign: Campaign) -> list[VersionLine]:
 
 
 def guideline_state(campaign: Campaign) -> GuidelineState:
-    """The latest version, who has acknowledged it, and how many items wait to be judged again. Five queries."""
+    """The latest version, who has acknowledged it, and how many items a re-judgement opened now would hold.
+
+    Three queries, three more where a version touches items, and five more where some are to be judged again.
+    """
     versions = list(campaign.guidelines.order_by("version"))
     latest = versions[-1]
     if latest.version == 1:  # news to nobody, and nothing was judged under an older one
@@ -247,7 +252,7 @@ def guideline_state(campaign: Campaign) -> GuidelineState:
         version=latest.version,
         acknowledged=acknowledged,
         asked=asked,
-        rejudge=_to_rejudge(campaign, versions).count(),
+        rejudge=plan_rejudgement(campaign, [one for one in versions if one.touches]).n_items,
     )
 
 
@@ -266,34 +271,3 @@ def _acknowledged(campaign: Campaign, guidelines: Sequence[Guideline]) -> dict[i
         done = sum(read.get(user, 0) >= guideline.version for user in asked)
         found[guideline.pk] = (done, len(asked))
     return found
-
-
-def to_rejudge(campaign: Campaign) -> QuerySet[Item]:
-    """The items of closed batches that a change touches, judged before it and not given out again since."""
-    return _to_rejudge(campaign, list(campaign.guidelines.order_by("version")))
-
-
-def _to_rejudge(campaign: Campaign, versions: Sequence[Guideline]) -> QuerySet[Item]:
-    touching = [version for version in versions if version.touches]
-    if not touching:
-        return Item.objects.none()
-    return with_atoms(complete_items(campaign)).filter(
-        reduce(or_, (_outdated_by(version) for version in touching))
-    )
-
-
-def _outdated_by(version: Guideline) -> Q:
-    answers = Annotation.objects.filter(
-        assignment__item=OuterRef("pk"),
-        assignment__withdrawn_at__isnull=True,
-        assignment__round__kind=Round.Kind.MAIN,
-        revision=F("assignment__revision"),
-        guideline__version__lt=version.version,
-    )
-    again = Assignment.objects.filter(
-        item=OuterRef("pk"),
-        withdrawn_at__isnull=True,
-        round__kind=Round.Kind.REJUDGEMENT,
-        round__created_at__gte=version.created_at,
-    )
-    return touched(version.touches) & Exists(answers) & ~Exists(again)

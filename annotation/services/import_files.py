@@ -192,6 +192,7 @@ def _read_cognition(campaign: Campaign, upload: Upload) -> CognitionFiles:
         **{name: upload.path(name) for name in names},
         system=upload.options.get("system"),
         run=upload.options.get("run"),
+        wording=wording_of(campaign),
     )
 
 
@@ -203,7 +204,7 @@ def _read_judgements(campaign: Campaign, upload: Upload) -> FileRows[JudgementRo
         column=upload.options.get("column"),
         by_position=bool(upload.options.get("by_position")),
         round=Round.Kind.REPEAT if upload.options.get("repeats") else Round.Kind.MAIN,
-        reasons=wording_of(campaign).reasons,
+        wording=wording_of(campaign),
     )
 
 

@@ -2,26 +2,29 @@
 
 What describes an item (type, pattern, reference, class, split, imported label) is changed in place. What was
 judged (source, translation, head, relation, tail) is replaced: the old item keeps its answers and retires, a new
-one takes its place, and whoever was to judge the old one is asked for the new one.
+one takes its place, and whoever was to judge the old one in a round that is open is asked for the new one. In a round
+that is closed nobody could answer, so nobody is asked.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from annotation.formats.compound_units import CompoundRow
 from annotation.formats.triples import TripleRow
-from annotation.models import Assignment, Context, HandIn, ImportBatch, Item, Output, Round, Unit
+from annotation.models import Assignment, Context, Gold, HandIn, ImportBatch, Item, Output, Round, Unit
 from annotation.models.item import in_play
 from annotation.protocol.compound import locate
 from annotation.protocol.sentences import say
 from annotation.services.batches import refuse_frozen
+from annotation.services.campaign_state import refuse_closed
 from annotation.services.errors import Refused
 from annotation.services.import_compare import Conflict, text_digest
-from annotation.services.layout import last_place
+from annotation.services.layout import after_part
 
 _IDENTITY = {"compound", "context_no"}
 _DESCRIPTIVE = {"class": "item_class", "split": "split", "label": "imported_label"}
@@ -98,6 +101,7 @@ def _replace_output(batch: ImportBatch, output: Output, translation: str) -> Non
     Output.objects.filter(pk=output.pk).update(item=same, translation=translation)
     if not Output.objects.filter(item=old).exists() and old.retired_at is None:
         _retire(old)
+        Gold.objects.filter(item=old).delete()  # the text that it is now has a mark of its own, or none
         Assignment.objects.filter(item=old).update(withdrawn_at=old.retired_at)
 
 
@@ -122,6 +126,7 @@ def _retire(item: Item) -> None:
 
 def _successor(batch: ImportBatch, item: Item, **texts: str) -> Item:
     """A new item in the old one's place, for the same experts; the old one keeps its answers and retires."""
+    _refuse_closed_main(item)
     refuse_frozen(
         [item.pk],
         say(
@@ -133,10 +138,26 @@ def _successor(batch: ImportBatch, item: Item, **texts: str) -> Item:
     aside = {"retired_at": item.retired_at, "retired_why": item.retired_why}
     _retire(item)
     new = _copy(batch, item, position=item.position, **texts)
+    # As with a label from a file, which is copied: what is known of an item is known of its corrected text.
+    Gold.objects.filter(item=item).update(item=new)
     if aside["retired_why"] == Item.Retired.SET_ASIDE:  # a corrected text is as little in the evaluation set
         Item.objects.filter(pk=new.pk).update(**aside)
     _ask_again(item, new)
     return new
+
+
+def _refuse_closed_main(item: Item) -> None:
+    """Without its answers in the main round the new text would never be complete again."""
+    given = Assignment.objects.filter(item=item, withdrawn_at__isnull=True, part__isnull=False)
+    if given.filter(round__kind=Round.Kind.MAIN, round__state=Round.State.CLOSED).exists():
+        refuse_closed(item.campaign)
+        raise Refused(
+            say(
+                "The main round is closed, so nobody could judge the new text of the item at position {position}. Open "
+                "it first, or leave this row out.",
+                position=item.position,
+            )
+        )
 
 
 def _new_item(batch: ImportBatch, item: Item, **texts: str) -> Item:
@@ -157,15 +178,22 @@ def _copy(batch: ImportBatch, item: Item, *, position: int, **texts: str) -> Ite
 
 
 def _ask_again(old: Item, new: Item) -> None:
-    """Open assignments move to the new text; who has answered the old one is asked for the new one as well."""
-    current = Assignment.objects.filter(withdrawn_at__isnull=True)
+    """Where a round is open, the new text comes up where the old one would have, and who has answered the old one is
+    asked for the new one as well.
+
+    The rows are locked first: an answer to the old text that is being saved at this moment is stored with it, or comes
+    too late and is kept aside like one from a page that was loaded before. None counts for a text its expert never saw.
+    """
+    current = Assignment.objects.filter(item=old, withdrawn_at__isnull=True)
+    list(current.select_for_update().order_by("pk"))
     # Another text is no repeat of this one.
-    current.filter(item=old, round__kind=Round.Kind.REPEAT).update(withdrawn_at=old.retired_at)
-    current.filter(item=old, answered_at__isnull=True).update(item=new)
-    for answered in current.filter(item=old, part__isnull=False):
-        mine = Assignment.objects.filter(round=answered.round, expert=answered.expert)
-        last = last_place(answered.round, answered.expert).position
-        end_of_part = mine.filter(part=answered.part).aggregate(queue=Max("queue"))["queue"]
+    repeats = Round.objects.filter(campaign=old.campaign_id, kind=Round.Kind.REPEAT)
+    current.filter(round__in=repeats).update(withdrawn_at=old.retired_at)
+    for row in current.filter(in_open_round(), answered_at__isnull=True):
+        _in_its_place(row, new, old.retired_at)
+    for answered in current.filter(asked_again()):
+        assert answered.part is not None  # see `asked_again`
+        place = after_part(answered.part, answered.expert)
         Assignment.objects.create(
             round=answered.round,
             part=answered.part,
@@ -173,13 +201,39 @@ def _ask_again(old: Item, new: Item) -> None:
             item=new,
             expert=answered.expert,
             slot=answered.slot,
-            position=last + 1,
-            queue=end_of_part + 1,
+            position=place.position,
+            queue=place.queue,
         )
         HandIn.objects.filter(
             part=answered.part, expert=answered.expert
         ).delete()  # there is work in it again
-    current.filter(item=old).update(withdrawn_at=old.retired_at)
+    current.update(withdrawn_at=old.retired_at)
+
+
+def _in_its_place(row: Assignment, new: Item, now: datetime | None) -> None:
+    """A row for the new text where this one stands; this one goes behind its screen, withdrawn."""
+    on_screen = Assignment.objects.filter(round=row.round_id, expert=row.expert_id, position=row.position)
+    behind = on_screen.aggregate(last=Max("row"))["last"] + 1
+    Assignment.objects.filter(pk=row.pk).update(row=behind, withdrawn_at=now)
+    kept = {
+        name: getattr(row, name)
+        for name in (
+            "round", "part", "unit", "expert", "slot", "position", "row", "queue", "postponed_at",
+        )
+    }  # fmt: skip
+    Assignment.objects.create(item=new, **kept)
+
+
+def in_open_round() -> Q:
+    """Of assignments: whether their round still takes answers."""
+    return Q(round__state=Round.State.OPEN)
+
+
+def asked_again() -> Q:
+    """Of assignments that stand: those whose expert has answered the old text and is asked for the new one."""
+    return (
+        in_open_round() & Q(answered_at__isnull=False, part__isnull=False) & ~Q(round__kind=Round.Kind.REPEAT)
+    )
 
 
 def replace_item(batch: ImportBatch, item: Item, texts: Mapping[str, str]) -> Item:

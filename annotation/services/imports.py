@@ -34,6 +34,7 @@ from annotation.services.import_replace import replace_texts
 from annotation.services.import_store import Progress, store_rows
 from annotation.services.people import audit
 from annotation.services.planner import renew_counts
+from annotation.services.turns import turn
 
 LEASE = timedelta(minutes=5)
 CHUNK = 1000
@@ -117,7 +118,7 @@ def store(
             return replace(report, added=0, filled=0, filled_fields={})
         units, items = store_rows(batch, comparison.new, progress=_renewing(batch, progress))
         report = replace(report, units=units, items=items, stored=True)
-        with transaction.atomic():
+        with turn(campaign):
             replacing = file.rows if on_conflict == "replace" and comparison.conflicts else ()
             report = _publish(batch, report, comparison.fillings, replacing, by=by)
             together_with(report.conflicts)

@@ -2,21 +2,35 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
-from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Replace
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.models import Annotation, Assignment, AuditEntry, Campaign, Item, Output, Round, User
+from annotation.models import (
+    Annotation,
+    Assignment,
+    AuditEntry,
+    Campaign,
+    HandIn,
+    Item,
+    Output,
+    Round,
+    User,
+)
 from annotation.protocol.labels import ARBITER
+from annotation.services.campaigns import main_round
 from annotation.services.dry_runs import taken_back
 from annotation.services.effective import COUNTED
 from annotation.services.errors import NotYours, Refused
 from annotation.services.frozen import Standing, standings
 from annotation.services.labels import stale_of
+from annotation.services.layout import after_part
+from annotation.services.parts import late_items, too_late
 from annotation.services.people import audit
+from annotation.services.turns import turn
 
 PAGE = 50
 REASON_LENGTH = 500
@@ -261,7 +275,7 @@ def withdraw(campaign: Campaign, pk: int, *, reason: str, by: User) -> Item:
         raise Refused(
             _("Say in 1 to %(limit)d characters why the item is withdrawn.") % {"limit": REASON_LENGTH}
         )
-    with transaction.atomic():
+    with turn(campaign):
         item = _locked(campaign, pk)
         if item.retired_why == Item.Retired.SET_ASIDE:
             raise Refused(_("This item is set aside for a dry run, so no figure counts it anyway."))
@@ -280,11 +294,11 @@ def withdraw(campaign: Campaign, pk: int, *, reason: str, by: User) -> Item:
 
 
 def restore(campaign: Campaign, pk: int, *, by: User) -> Item:
-    """Undo a withdrawal: the item, its assignments and their answers stand as they stood.
+    """Undo a withdrawal: the item, its assignments and their answers stand as they stood, or as they would by now.
 
     Repeated, it does nothing; only an item that stands while its assignments do not gets them back.
     """
-    with transaction.atomic():
+    with turn(campaign):
         item = _locked(campaign, pk)
         if item.retired_why == Item.Retired.REPLACED:
             raise Refused(
@@ -305,23 +319,80 @@ def restore(campaign: Campaign, pk: int, *, by: User) -> Item:
     return item
 
 
-def _bring_back(item: Item) -> int:
-    """Who was given the item judges it again, the last of each slot that nobody holds; how many they are.
+def still_to_give(item: Item) -> str:
+    """What gives an item to experts that came back after its unit was given out; "" where nothing is left to do."""
+    round_ = main_round(item.campaign)
+    if late_items(round_).filter(pk=item.pk).exists():
+        return _(
+            "Its unit was given out without it: give out parts again, and the experts of the unit get it."
+        )
+    if too_late(round_).filter(pk=item.pk).exists():
+        return _(
+            "Its unit is in a closed batch that was given out without it: open the batch again, and give out parts."
+        )
+    return ""
 
-    Nothing but a withdrawal takes assignments off an item that was not replaced, so no moment is asked for; only a dry
-    run that was taken back stays so.
+
+def _bring_back(item: Item) -> int:
+    """Who was given the item judges it again, the last of each slot that nobody holds; how many rows that changes.
+
+    What became of its unit while it was withdrawn holds for the item too: its open places are those of the experts to
+    whom the unit was moved; a part that was handed in opens again where there is work in it; what a batch was closed
+    without is withdrawn at the moment of the closing. A repeat comes back with its answer only: a draw that is open may
+    have been taken out meanwhile, and another can give the unit again.
     """
-    held = set(item.assignments.filter(withdrawn_at__isnull=True).values_list("round", "slot"))
-    back = []
-    gone = item.assignments.filter(withdrawn_at__isnull=False).order_by("-withdrawn_at", "pk")
-    gone = gone.exclude(withdrawn_at=F("part__design__closed_at"))  # what a batch was closed without
-    undone = set(item.campaign.rounds.filter(taken_back()).values_list("pk", flat=True))
-    for assignment in gone:
-        place = (assignment.round_id, assignment.slot)
-        if place not in held and assignment.round_id not in undone:
-            held.add(place)
-            back.append(assignment.pk)
-    return Assignment.objects.filter(pk__in=back).update(withdrawn_at=None)
+    rows = item.assignments.select_related("round", "part__design")
+    taken = set(rows.filter(withdrawn_at__isnull=True).values_list("round", "slot"))
+    gone = rows.filter(withdrawn_at__isnull=False).exclude(
+        round__in=item.campaign.rounds.filter(taken_back())
+    )
+    back = 0
+    for row in gone.order_by("-withdrawn_at", "pk"):
+        asked = row.answered_at is None
+        place = (row.round_id, row.slot)
+        if place in taken or (asked and row.round.kind == Round.Kind.REPEAT):
+            continue
+        taken.add(place)
+        closed_at = row.part.design.closed_at if asked and row.part else None
+        if row.withdrawn_at != closed_at:
+            _stand(_of_the_holder(row) if asked else row, closed_at)
+            back += 1
+    return back
+
+
+def _stand(row: Assignment, closed_at: datetime | None) -> None:
+    """The row stands, or is withdrawn with its batch."""
+    Assignment.objects.filter(pk=row.pk).update(withdrawn_at=closed_at)
+    if row.answered_at is None and closed_at is None:
+        HandIn.objects.filter(part=row.part_id, expert=row.expert_id).delete()  # there is work in it again
+
+
+def _of_the_holder(row: Assignment) -> Assignment:
+    """This open row; where its unit was moved since, one in its place for who holds the unit in that slot."""
+    if row.part is None or row.withdrawn_at is None or row.round.kind != Round.Kind.MAIN:
+        return row
+    of_slot = Assignment.objects.filter(part=row.part, unit=row.unit_id, slot=row.slot).exclude(
+        item=row.item_id
+    )
+    since = of_slot.filter(Q(withdrawn_at__isnull=True) | Q(withdrawn_at__gt=row.withdrawn_at))
+    last = since.select_related("expert").order_by(F("withdrawn_at").desc(nulls_first=True), "-pk").first()
+    if (
+        last is None
+        or Assignment.objects.filter(round=row.round, item=row.item_id, expert=last.expert).exists()
+    ):
+        return row
+    place = after_part(row.part, last.expert)
+    return Assignment.objects.create(
+        round=row.round,
+        part=row.part,
+        unit_id=row.unit_id,
+        item_id=row.item_id,
+        expert=last.expert,
+        slot=row.slot,
+        position=place.position,
+        queue=place.queue,
+        withdrawn_at=row.withdrawn_at,
+    )
 
 
 def _locked(campaign: Campaign, pk: int) -> Item:

@@ -27,6 +27,7 @@ from annotation.models import Campaign, Job, Part, Round, User, Worker
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import Sentence
 from annotation.services.errors import Refused
+from annotation.services.peeks import LABELLING, open_answers
 from annotation.services.sentences import with_sentence
 
 log = logging.getLogger("assay.jobs")
@@ -52,16 +53,26 @@ class LeaseLost(Exception):
 _task_names = {"finalize": "annotation.finalize", "import_items": "annotation.import_items"}
 # What a part that was handed in sets off: for each kind the arguments of its jobs, by the part's key.
 _after_hand_in: dict[str, Callable[[int], list[dict[str, Any]]]] = {"finalize": lambda part: [{}]}
+_of_figures: set[str] = set()  # those of them that compute figures of the answers
 
 
 def register(
-    kind: str, task_name: str, *, after_hand_in: Callable[[int], list[dict[str, Any]]] | None = None
+    kind: str,
+    task_name: str,
+    *,
+    after_hand_in: Callable[[int], list[dict[str, Any]]] | None = None,
+    figures: bool = False,
 ) -> None:
-    """Make a kind of job known, with the Celery task that runs it (other apps do so in AppConfig.ready)."""
+    """Make a kind of job known, with the Celery task that runs it (other apps do so in AppConfig.ready).
+
+    A hand-in sets off a job of `figures` only where no answer is still to come that would be given blind.
+    """
     if _task_names.setdefault(kind, task_name) != task_name:
         raise ValueError(f"Jobs of kind {kind!r} are run by {_task_names[kind]!r} already.")
     if after_hand_in is not None:
         _after_hand_in[kind] = after_hand_in
+    if figures:
+        _of_figures.add(kind)
 
 
 def task_name(kind: str) -> str:
@@ -97,17 +108,19 @@ def request(*, campaign: Campaign, kind: str, arguments: dict[str, Any], by: Use
 def request_after_hand_in(*, campaign: Campaign, part: int, by: User | None) -> list[Job]:
     """Everything that is to be worked out anew once a part was handed in; of one part alone only in the main round.
 
-    Neither labels nor their agreement rest on the answers of a dry run or a spot check: nothing is after these.
+    Neither labels nor their agreement rest on the answers of a dry run or a spot check: nothing is after these. Figures
+    wait for the last answer that is given blind: nobody asked for interim ones.
     """
     of_round = Part.objects.values_list("round__kind", flat=True).get(pk=part)
     if of_round in (Round.Kind.DRY_RUN, Round.Kind.SPOT_CHECK):
         return []
     of_main = of_round == Round.Kind.MAIN
+    interim = open_answers(campaign, *LABELLING) > 0
     return [
         request(campaign=campaign, kind=kind, arguments=arguments, by=by)
         for kind, jobs_of in _after_hand_in.items()
         for arguments in jobs_of(part)
-        if of_main or "part" not in arguments
+        if (of_main or "part" not in arguments) and not (interim and kind in _of_figures)
     ]
 
 

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q, QuerySet
+
 from annotation.formats.errors import RowIssue
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.keys import compound_key, triple_key
 from annotation.formats.rows import FileRows
 from annotation.models import Campaign, Item, Output
+from annotation.models.item import in_play
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key, fold_name
 from annotation.services.errors import Refused
@@ -38,17 +41,28 @@ class ItemJudgements:
 
 
 def match_items(
-    campaign: Campaign, file: FileRows[JudgementRow], *, by_position: bool, report: JudgementReport
+    campaign: Campaign,
+    file: FileRows[JudgementRow],
+    *,
+    by_position: bool,
+    report: JudgementReport,
+    set_aside: bool = False,
 ) -> list[ItemJudgements]:
-    """The rows by item and person; those without an item are reported with their lines."""
-    index = _Index(campaign, names_outputs={"system", "run"} & set(file.columns.values()) != set())
+    """The rows by item and person; those without an item are reported with their lines. With `set_aside` the items of a
+    dry run that count in no figure are items as well.
+    """
+    index = _Index(
+        campaign,
+        names_outputs={"system", "run"} & set(file.columns.values()) != set(),
+        set_aside=set_aside,
+    )
     if by_position:
         _check_number(file.n_rows, index.n_items)
     found: dict[tuple[int, str], list[JudgementRow]] = defaultdict(list)
     for row in file.rows:
-        withdrawn = _withdrawn(index, row, by_position=by_position)
-        if withdrawn is not None:
-            report.warnings.append(RowIssue(row.line, None, withdrawn))
+        gone = _gone(index, row, by_position=by_position)
+        if gone is not None:
+            report.warnings.append(RowIssue(row.line, None, gone))
             continue
         item = index.at(row) if by_position else index.find(row)
         if isinstance(item, str):
@@ -75,13 +89,21 @@ def _check_number(n_rows: int, n_items: int) -> None:
         )
 
 
-def _withdrawn(index: "_Index", row: JudgementRow, *, by_position: bool) -> str | None:
-    """That the row's item was withdrawn, if it was."""
-    if by_position and row.number in index.withdrawn:
+def _gone(index: "_Index", row: JudgementRow, *, by_position: bool) -> str | None:
+    """That the row's item was withdrawn or set aside, if it was."""
+    why = index.gone.get(row.number) if by_position else index.why_gone(row)
+    if why is None:
+        return None
+    if why == Item.Retired.SET_ASIDE:
+        if by_position:
+            return say(
+                "The item at position {number} was set aside for a dry run; its row was skipped.",
+                number=row.number,
+            )
+        return say("The item was set aside for a dry run; its row was skipped.")
+    if by_position:
         return say("The item at position {number} was withdrawn; its row was skipped.", number=row.number)
-    if not by_position and index.is_withdrawn(row):
-        return say("The item was withdrawn; its row was skipped.")
-    return None
+    return say("The item was withdrawn; its row was skipped.")
 
 
 def _by_revision(rows: Sequence[JudgementRow], report: JudgementReport) -> tuple[JudgementRow, ...]:
@@ -105,13 +127,15 @@ def _by_revision(rows: Sequence[JudgementRow], report: JudgementReport) -> tuple
 class _Index:
     """The campaign's items by position, by key, and by the texts that name them."""
 
-    def __init__(self, campaign: Campaign, *, names_outputs: bool) -> None:
+    def __init__(self, campaign: Campaign, *, names_outputs: bool, set_aside: bool) -> None:
         self.names_outputs = names_outputs
         self.compound = campaign.protocol == Campaign.Protocol.COMPOUND
-        out = (Item.Retired.WITHDRAWN, Item.Retired.SET_ASIDE)
-        withdrawn = Item.objects.published().filter(campaign=campaign, retired_why__in=out)
-        self.withdrawn = frozenset(withdrawn.values_list("position", flat=True))
-        self.withdrawn_keys = frozenset(withdrawn.values_list("key_folded", flat=True))
+        there = in_play() if set_aside else Q(retired_at__isnull=True)
+        of_campaign = Item.objects.published().filter(campaign=campaign)
+        gone = of_campaign.exclude(there).exclude(retired_why=Item.Retired.REPLACED)
+        rows = list(gone.values_list("position", "key_folded", "retired_why"))
+        self.gone = {position: why for position, _key, why in rows}
+        self.gone_keys = {key: why for _position, key, why in rows}
         self.by_position: dict[int, int] = {}
         self.by_key: dict[str, list[int]] = defaultdict(list)
         self.by_text: dict[str, list[int]] = defaultdict(list)
@@ -120,18 +144,17 @@ class _Index:
         self.texts_of: dict[int, dict[str, str]] = {}
         self.given_key: dict[int, str] = {}  # of items whose file had ids
         self.outputs: dict[int, set[tuple[str, str]]] = defaultdict(set)
-        self._read_items(campaign)
+        self._read_items(of_campaign.filter(there).order_by("position"))
         if self.compound:
             self._read_outputs(campaign)
 
     @property
     def n_items(self) -> int:
-        return len(self.by_position) + len(self.withdrawn)
+        return len(self.by_position) + len(self.gone)
 
-    def _read_items(self, campaign: Campaign) -> None:
+    def _read_items(self, items: QuerySet[Item]) -> None:
         seen: dict[str, int] = defaultdict(int)
         contexts: set[int] = set()
-        items = Item.objects.active().filter(campaign=campaign).order_by("position")
         for row in items.values(*_FIELDS).iterator(CHUNK):
             item = row["pk"]
             self.by_position[row["position"]] = item
@@ -179,13 +202,11 @@ class _Index:
                 )
         return item
 
-    def is_withdrawn(self, row: JudgementRow) -> bool:
-        """Whether nothing but withdrawn items stands under the row's key."""
-        return (
-            row.key is not None
-            and row.key.folded in self.withdrawn_keys
-            and row.key.folded not in self.by_key
-        )
+    def why_gone(self, row: JudgementRow) -> str | None:
+        """Why only items that are out stand under the row's key; None where others do, or none at all."""
+        if row.key is None or row.key.folded in self.by_key:
+            return None
+        return self.gone_keys.get(row.key.folded)
 
     def find(self, row: JudgementRow) -> int | str:
         """The row's item, or why there is none."""

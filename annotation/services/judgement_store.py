@@ -7,7 +7,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.models import Max
 from django.utils import timezone
 
@@ -20,6 +20,7 @@ from annotation.services.import_store import Progress
 from annotation.services.judgement_compare import Standing, Step, batches, plan_steps
 from annotation.services.judgement_items import ItemJudgements
 from annotation.services.judgement_report import JudgementReport
+from annotation.services.turns import turn
 
 # What was read once and is compared again: its findings are those of the first time.
 _NO_FILE: FileRows[JudgementRow] = FileRows(
@@ -40,9 +41,7 @@ def write_judgements(
     for items in batches(list(by_item)):
         chunk = [one for item in items for one in by_item[item]]
         try:
-            with transaction.atomic():
-                # Written first: two imports at once queue up here, and each sees the slots the other took.
-                Round.objects.filter(pk=round_.pk).update(state=round_.state)
+            with turn(round_.campaign_id):  # two imports at once: each sees the slots the other took
                 added = _write_chunk(round_, chunk, experts)
         except IntegrityError:
             raise _outrun(done) from None

@@ -9,8 +9,6 @@ Everything is compared first, and nothing is stored where anything stands agains
 in chunks, each in a short transaction that compares again; cut off in between, the same file adds the rest.
 """
 
-from django.db import transaction
-
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows
 from annotation.models import Annotation, Assignment, Campaign, Round, User
@@ -23,6 +21,7 @@ from annotation.services.judgement_report import JudgementReport
 from annotation.services.judgement_store import write_judgements
 from annotation.services.people import audit
 from annotation.services.planner import renew_counts
+from annotation.services.turns import turn
 
 RELEASED = "released"  # the account of judgements whose author a file does not name
 
@@ -60,7 +59,7 @@ def import_judgements(
         report.added = len(steps) if report.ok else 0
         return report
     if steps:
-        with transaction.atomic():
+        with turn(campaign):
             people = admit_authors(campaign, authors, by=by)
             round_ = stored(round_)
             told = {"file": file.name, "added": len(steps), **({"round": round_.kind} if repeats else {})}

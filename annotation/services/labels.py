@@ -10,9 +10,9 @@ Cost: four reads of the campaign's answers and labels, then writes in chunks onl
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -22,6 +22,7 @@ from annotation.protocol.base import get_protocol
 from annotation.protocol.labels import ARBITER, Outcome, check_rule, default_rule, final_label, get_rule
 from annotation.services import jobs
 from annotation.services.effective import COUNTED, item_answers
+from annotation.services.turns import turn
 
 CHUNK = 500
 OVERLAP = 1000  # answers looked at twice: one that got its id earlier may have been committed later
@@ -116,34 +117,46 @@ def _outcome(rule: str, votes: Votes, *, k: int) -> Outcome:
 def finalize(campaign: Campaign, *, rule: str | None = None) -> Finalized:
     """Label what can be labelled, in one transaction."""
     chosen = rule_for(campaign, rule)
+    seen_at = timezone.now()
     outcomes = compute(campaign, chosen)
-    with transaction.atomic():
-        return store(campaign, chosen, outcomes)
+    with turn(campaign):
+        return store(campaign, chosen, outcomes, seen_at=seen_at)
 
 
 def finalize_work(job: Job, progress: Callable[..., None]) -> Callable[[], dict[str, Any]]:
     """The same as a job: computed first, stored together with the job's end."""
     campaign = job.campaign
     chosen = rule_for(campaign, job.arguments.get("rule"))
+    seen_at = timezone.now()
     outcomes = compute(campaign, chosen)
     progress(len(outcomes), len(outcomes))
-    return lambda: store(campaign, chosen, outcomes).as_json()
+
+    def end() -> dict[str, Any]:
+        with turn(campaign):
+            return store(campaign, chosen, outcomes, seen_at=seen_at).as_json()
+
+    return end
 
 
-def store(campaign: Campaign, rule: str, outcomes: Outcomes) -> Finalized:
+def store(campaign: Campaign, rule: str, outcomes: Outcomes, *, seen_at: datetime) -> Finalized:
     """Write the labels that differ from those stored, under a new label version if there are any.
 
-    Runs inside the caller's transaction. The campaign's row is updated first, which makes a second run at the
-    same time wait: the two cannot interleave.
+    Runs in the campaign's turn. `seen_at` is when the answers were read: what a run read that began later stays, and an
+    item that was withdrawn meanwhile gets no label.
     """
     Campaign.objects.filter(pk=campaign.pk).update(rule=rule)
     stored = {label.item_id: label for label in FinalLabel.objects.filter(item__campaign=campaign)}
+    standing = set(Item.objects.active().filter(campaign=campaign).values_list("pk", flat=True))
+    outcomes = {
+        item: pair
+        for item, pair in outcomes.items()
+        if item in standing and not (item in stored and stored[item].computed_at > seen_at)
+    }
     changed = {item: pair for item, pair in outcomes.items() if not _same(stored.get(item), *pair)}
-    gone = [label.pk for item, label in stored.items() if item not in outcomes]
+    gone = [label.pk for item, label in stored.items() if item not in standing]
     if changed or gone:
         Campaign.objects.filter(pk=campaign.pk).update(label_version=F("label_version") + 1)
     campaign.refresh_from_db(fields=["rule", "label_version"])
-    now = timezone.now()
     FinalLabel.objects.filter(pk__in=gone).delete()
     FinalLabel.objects.bulk_create(
         (
@@ -156,7 +169,7 @@ def store(campaign: Campaign, rule: str, outcomes: Outcomes) -> Finalized:
                 version=campaign.label_version,
                 inputs=votes.inputs,
                 revisions=votes.revisions,
-                computed_at=now,
+                computed_at=seen_at,
             )
             for item, (outcome, votes) in changed.items()
         ),
@@ -177,7 +190,7 @@ def store(campaign: Campaign, rule: str, outcomes: Outcomes) -> Finalized:
     relabelled = sum(
         outcome.label != (_label(stored.get(item))) for item, (outcome, _votes) in changed.items()
     )
-    relabelled += sum(stored[item].label != "" for item in stored if item not in outcomes)
+    relabelled += sum(stored[item].label != "" for item in stored if item not in standing)
     reasons = Counter(outcome.reason for outcome, _votes in outcomes.values() if outcome.reason)
     labelled = sum(outcome.label is not None for outcome, _votes in outcomes.values())
     return Finalized(

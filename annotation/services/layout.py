@@ -72,6 +72,15 @@ def last_place(round_: Round, expert: User) -> Place:
     return Place(last["position"] or 0, last["queue"] or 0)
 
 
+def after_part(part: Part, expert: User) -> Place:
+    """A new screen at the end of a part that somebody has, behind what they put off."""
+    mine = Assignment.objects.filter(part=part, expert=expert)
+    return Place(
+        position=last_place(part.round, expert).position + 1,
+        queue=(mine.aggregate(last=Max("queue"))["last"] or 0) + 1,
+    )
+
+
 def share_of(
     round_: Round, part: Part, units: Sequence[UnitRows], *, slot: int, expert: User
 ) -> Iterator[Assignment]:

@@ -2,25 +2,41 @@
 
 Only units that their expert has not begun move, out of batches that are not closed. The expert's assignments are
 withdrawn and new ones stand in the same part and slot, so an item keeps exactly k experts. An answer that still
-arrives from the browser of who gave a unit away is kept as surplus and does not count.
+arrives from the browser of who gave a unit away is kept as surplus and does not count. Who gives everything away
+leaves: their hidden repeats that are still to come are nobody else's and are withdrawn.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Count, F, Min, QuerySet
+from django.db.models import Count, F, Max, Min, QuerySet
 from django.utils import timezone
 
-from annotation.models import Assignment, Campaign, HandIn, Item, Membership, Part, Round, User
+from annotation.models import (
+    Annotation,
+    Assignment,
+    AuditEntry,
+    Campaign,
+    HandIn,
+    Item,
+    Membership,
+    Part,
+    Round,
+    User,
+)
 from annotation.protocol.moves import Moves, OpenUnit, plan_moves
 from annotation.protocol.sentences import say
+from annotation.services.campaign_state import refuse_closed
 from annotation.services.campaigns import main_round
 from annotation.services.errors import NotYours, Refused
 from annotation.services.layout import IN_UNIT, last_place, share_of, store_in_chunks, unit_rows
+from annotation.services.open_repeats import open_repeats_by_expert, withdraw_open_repeats
 from annotation.services.people import audit
 from annotation.services.planner import renew_counts
+from annotation.services.turns import turn
 
 MOVED = "units moved"  # the audit entry
 
@@ -41,10 +57,11 @@ def open_by_expert(round_: Round, members: Sequence[Membership]) -> dict[int, in
 def planned_moves(campaign: Campaign, *, giver: int, takers: Sequence[int], n: int | None = None) -> Moves:
     """What `move_units` would store; people go by their pseudonyms. Stores nothing.
 
-    `giver` and `takers` are memberships; `n` units move, the last to come up, or all. Six queries, whatever the size.
-    Raises NotYours for who is no expert here, Refused for a closed account or where nothing is open, ProtocolError
-    for takers and numbers that cannot be.
+    `giver` and `takers` are memberships; `n` units move, the last to come up, or all. Eight queries, whatever the size.
+    Raises NotYours for who is no expert here, Refused for a closed campaign or account or where nothing is open,
+    ProtocolError for takers and numbers that cannot be.
     """
+    refuse_closed(campaign)
     round_ = main_round(campaign)
     experts = _experts(campaign)
     if giver not in experts or not set(takers) <= experts.keys():
@@ -56,7 +73,9 @@ def planned_moves(campaign: Campaign, *, giver: int, takers: Sequence[int], n: i
             )
     called = {member.user_id: member.pseudonym for member in experts.values()}
     units = _open_units(round_, experts[giver].user_id, called)
-    if not units:
+    # Who keeps units is slow, not gone, and goes on with their repeats.
+    repeats = open_repeats_by_expert(campaign).get(experts[giver].user_id, 0) if n is None else 0
+    if not units and not repeats:
         raise Refused(
             say(
                 "{name} has no unit that was not begun; there is nothing to move.",
@@ -70,6 +89,7 @@ def planned_moves(campaign: Campaign, *, giver: int, takers: Sequence[int], n: i
         loads=_loads(round_, called),
         pairs=_pairs(round_, called),
         n=n,
+        repeats=repeats,
     )
 
 
@@ -86,9 +106,8 @@ def move_units(
 
     Raises what `planned_moves` does, and Refused where units were answered, moved or withdrawn since.
     """
-    with transaction.atomic():
+    with turn(campaign):
         round_ = main_round(campaign)
-        Round.objects.filter(pk=round_.pk).update(state=round_.state)  # two at once queue up here
         moves = planned_moves(campaign, giver=giver, takers=takers, n=n)
         if moves.hash != confirmed_hash:
             raise Refused(_changed())
@@ -97,6 +116,8 @@ def move_units(
         rows = _take_away(round_, people[moves.giver].user_id, [move.key for move in moves.moves])
         to = {move.key: people[move.to].user for move in moves.moves}
         _give(round_, rows, to)
+        if n is None and withdraw_open_repeats(campaign, people[moves.giver].user_id) != moves.repeats:
+            raise Refused(_changed())
         renew_counts(Assignment)
         _write_down(round_, moves, people, rows, by)
     return moves
@@ -109,6 +130,43 @@ def moved_items(round_: Round) -> Mapping[int, int]:
         for member, n_items in entry["items"].items():
             net[int(member)] += n_items
     return net
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """What moves changed of a campaign's design. `left`: pseudonyms of those who gave away all that they had not
+    judged, and judged nothing of the main round after it.
+    """
+
+    units: int
+    left: Sequence[str]
+
+
+def moved_of(campaign: Campaign) -> Moved:
+    """Taken from the record of the moves and the answers since. Three queries, one where nothing was moved."""
+    entries = AuditEntry.objects.filter(campaign=campaign, action=MOVED).order_by("pk")
+    last: dict[str, datetime] = {}  # by who gave
+    units = 0
+    for at, detail in entries.values_list("at", "detail"):
+        units += detail["units"]
+        last[detail["from"]] = at
+    if not last:
+        return Moved(units=0, left=())
+    main = Assignment.objects.filter(round__campaign=campaign, round__kind=Round.Kind.MAIN).order_by()
+    open_still = set(
+        main.filter(withdrawn_at__isnull=True, answered_at__isnull=True).values_list("expert", flat=True)
+    )
+    judged = main.filter(annotations__revision=1).exclude(annotations__source=Annotation.Source.IMPORT)
+    last_judged = dict(judged.values_list("expert").annotate(at=Max("annotations__created_at")))
+    givers = campaign.memberships.filter(pseudonym__in=last).values_list("user", "pseudonym")
+    return Moved(
+        units=units,
+        left=sorted(
+            name
+            for user, name in givers
+            if user not in open_still and (user not in last_judged or last_judged[user] < last[name])
+        ),
+    )
 
 
 def _experts(campaign: Campaign) -> dict[int, Membership]:

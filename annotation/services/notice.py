@@ -14,6 +14,13 @@ def mark_read(user: User) -> None:
         user.notice_read_at = now
 
 
+def has_to_read(user: User) -> bool:
+    """Whether it is still to be read by somebody of whom something is recorded; no query for who has read it."""
+    if user.notice_read_at is not None:
+        return False
+    return Membership.objects.filter(user=user, role=Membership.Role.EXPERT).exists()
+
+
 def managers_of(user: User) -> dict[str, list[str]]:
     """The title of each campaign somebody takes part in, with the names of those who manage it."""
     managers = (

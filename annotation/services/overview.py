@@ -23,15 +23,15 @@ from annotation.models import (
     Round,
 )
 from annotation.protocol.text import fold_name
-from annotation.services.campaigns import main_round
 from annotation.services.dry_runs import OPENS_MAIN, Decision, decision_of
 from annotation.services.invitations import open_invitations
 from annotation.services.labels import stale_labels
 from annotation.services.moves import moved_items
 from annotation.services.questions import unanswered
-from annotation.services.round_progress import RoundLine, round_lines
+from annotation.services.released import is_released
+from annotation.services.round_progress import ExpertShare, RoundLine, round_lines
 from annotation.services.surplus import surplus_count
-from annotation.services.verify import CHECKS
+from annotation.services.verify.experts import exactly_k_in_main
 
 # Where a campaign stands, in this order; the first that is not done is what to do now.
 STAGES = (
@@ -153,7 +153,13 @@ class JobCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One step of the process: done, now, later, or none: left out, since no such round was held.
+    """One step of the process. Its `state` is what the database says of it, wherever the others stand:
+
+    - now: the first that is not done;
+    - open: somebody is at work in it as well;
+    - done: what it is about is there, and nothing of it waits;
+    - none: left out, since no such round was held and the process is beyond it;
+    - later.
 
     `line` is the last round of the step, where there is one.
     """
@@ -176,6 +182,7 @@ class Overview:
     not_exactly_k: int
     questions: int = 0  # that wait for a manager
     surplus: int = 0  # answers that came too late to count
+    released: bool = False
 
     @property
     def given(self) -> int:
@@ -184,14 +191,6 @@ class Overview:
     @property
     def answered(self) -> int:
         return sum(expert.answered for expert in self.experts)
-
-    @property
-    def cannot_judge(self) -> int:
-        return sum(expert.cannot_judge for expert in self.experts)
-
-    @property
-    def problems(self) -> int:
-        return sum(expert.problems for expert in self.experts)
 
     @property
     def at_work(self) -> list[ExpertLine]:
@@ -210,9 +209,29 @@ class Overview:
         return [expert for expert in self.experts if expert.uninvited]
 
     @property
+    def rows(self) -> list[tuple[ExpertLine, list[tuple[RoundLine, ExpertShare]]]]:
+        """Every expert with their shares of rounds beside the main one; hidden repeats are nobody's to know of."""
+        beside = [line for line in self.rounds if line.round.kind not in (Round.Kind.MAIN, Round.Kind.REPEAT)]
+        return [
+            (expert, [(line, share) for line in beside for share in line.shares
+                      if share.member.pk == expert.member.pk])
+            for expert in self.experts
+        ]  # fmt: skip
+
+    @property
     def uncomputed(self) -> int:
         """Items on which the label rule was not run yet: new since, or restored."""
         return self.items.active - self.labels.final - sum(self.labels.without.values())
+
+    @property
+    def imported(self) -> bool:
+        """Whether judgements were imported that stand in no part."""
+        return any(part.index is None for expert in self.experts for part in expert.parts)
+
+    @property
+    def computable(self) -> bool:
+        """Whether there is anything that the label rule could be run on, or run on again."""
+        return bool(self.answered or self.labels.final or self.labels.without)
 
     @property
     def as_planned(self) -> bool:
@@ -226,7 +245,13 @@ class Overview:
     @property
     def stage(self) -> str:
         """What is to be done now, one of `STAGES`."""
-        open_stages = {
+        waiting = self._waiting
+        return next((stage for stage in STAGES if waiting.get(stage)), "report")
+
+    @property
+    def _waiting(self) -> dict[str, bool]:
+        """By stage: whether something of it is still to be done."""
+        return {
             "import": not self.items.active and not self.items.set_aside,
             "dry_run": self.dry_run is not None and decision_of(self.dry_run.round) not in OPENS_MAIN,
             "assign": bool(self.items.unassigned),
@@ -235,8 +260,8 @@ class Overview:
             "spot_check": bool(self.open_rounds("spot_check")),
             "resolution": bool(self.open_rounds("resolution")),
             "finalize": bool(self.uncomputed or self.labels.stale),
+            "report": not self.released,
         }
-        return next((stage for stage, is_open in open_stages.items() if is_open), "report")
 
     def open_rounds(self, step: str) -> list[RoundLine]:
         """The rounds of a step in which somebody may still judge."""
@@ -270,35 +295,54 @@ class Overview:
     @property
     def steps(self) -> list[Step]:
         """The whole process in its order."""
-        now = next(place for place, stages in enumerate(STEPS.values()) if self.stage in stages)
+        waiting = self._waiting
+        open_steps = [name for name, stages in STEPS.items() if any(waiting[stage] for stage in stages)]
+        now = open_steps[0] if open_steps else None
+        beyond = list(STEPS).index(now) if now else len(STEPS)
         return [
-            self._step(name, "done" if place < now else "now" if place == now else "later")
+            self._step(name, waits=name in open_steps, now=name == now, passed=place < beyond)
             for place, name in enumerate(STEPS)
         ]
 
-    def _step(self, name: str, state: str) -> Step:
+    def _step(self, name: str, *, waits: bool, now: bool, passed: bool) -> Step:
         if name == "dry_run":
             line = self.dry_run
         else:
             held = [line for line in self.rounds if line.round.kind in STEP_ROUNDS.get(name, ())]
             line = held[-1] if held else None
-        left_out = state == "done" and name in STEP_ROUNDS and line is None
-        return Step(name=name, state="none" if left_out else state, line=line)
+        there = {
+            "items": bool(self.items.active or self.items.set_aside),
+            "main": bool(self.given),
+            # Labels that answers still on their way will change are not the final ones.
+            "labels": passed and bool(self.items.active),
+            "release": self.released,
+        }.get(name, line is not None)
+        if now:
+            state = "now"
+        elif waits and name in STEP_ROUNDS and line is not None and line.waiting:
+            state = "open"
+        elif there and not waits:
+            state = "done"
+        else:
+            state = "none" if passed and name in STEP_ROUNDS else "later"
+        return Step(name=name, state=state, line=line)
 
 
 def overview(campaign: Campaign) -> Overview:
     """The campaign as it stands now."""
-    round_ = main_round(campaign)
+    rounds = round_lines(campaign)
+    round_ = next(line.round for line in rounds if line.round.kind == Round.Kind.MAIN)
     return Overview(
         round=round_,
-        rounds=round_lines(campaign),
+        rounds=rounds,
         items=_items(round_),
         experts=tuple(expert_lines(round_)),
         labels=_labels(campaign),
         jobs=job_counts(campaign),
-        not_exactly_k=len(list(CHECKS["exactly k experts per item"](campaign))),
+        not_exactly_k=sum(1 for _where in exactly_k_in_main(campaign)),
         questions=unanswered(campaign),
         surplus=surplus_count(campaign),
+        released=is_released(campaign),
     )
 
 

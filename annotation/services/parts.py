@@ -7,7 +7,7 @@ file reads what is to be assigned and writes the rows.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.models import Max, QuerySet
 
 from annotation.models import (
@@ -42,6 +42,7 @@ from annotation.services.layout import (
 )
 from annotation.services.people import add_member, audit, check_experts, check_name, find_or_create_experts
 from annotation.services.planner import renew_counts
+from annotation.services.turns import turn
 
 
 def unassigned_units(round_: Round) -> list[UnitRows]:
@@ -146,10 +147,8 @@ def assign_parts(
     since, nothing is stored.
     """
     try:
-        with transaction.atomic():
-            # The round's row is written first: two managers who confirm at once queue up here.
+        with turn(campaign):
             round_ = main_round(campaign)
-            Round.objects.filter(pk=round_.pk).update(state=round_.state)
             refuse_closed(campaign)
             refuse_before_the_gate(campaign)
             _extend(round_)
@@ -170,19 +169,7 @@ def assign_parts(
                         "somebody else assigned them. Look at the new plan and confirm it again."
                     )
                 )
-            completion = plan_completion(round_, list(planned.loads), planned.loads, sample=planned.sample)
-            new_parts = any(part.unit_keys for part in planned.parts)
-            if new_parts or completion.n_items:
-                people = dict(
-                    zip(planned.loads, find_or_create_experts(list(planned.loads), by), strict=True)
-                )
-                for person in people.values():
-                    add_member(campaign, person, Membership.Role.EXPERT, by=by)
-                if new_parts:
-                    _store(round_, planned, people=people, by=by)
-                if completion.n_items:
-                    _store_completion(round_, planned, completion, people=people, by=by)
-                renew_counts(PartUnit, Assignment)
+            if _give_out(round_, planned, by):
                 more = {"sample": sample, "quotas": quotas and list(quotas), "overlap": overlap}
                 asked = {name: value for name, value in more.items() if value is not None}
                 detail = {"design": design, "seed": seed, **asked, "hash": planned.hash}
@@ -192,6 +179,23 @@ def assign_parts(
             say("Somebody else assigned these units at the same moment; look at the new plan.")
         ) from None
     return planned
+
+
+def _give_out(round_: Round, planned: Plan, by: User | None) -> bool:
+    """Store what the plan gives to whom, new parts and what completes units; False where that is nothing."""
+    completion = plan_completion(round_, list(planned.loads), planned.loads, sample=planned.sample)
+    new_parts = any(part.unit_keys for part in planned.parts)
+    if not (new_parts or completion.n_items):
+        return False
+    people = dict(zip(planned.loads, find_or_create_experts(list(planned.loads), by), strict=True))
+    for person in people.values():
+        add_member(round_.campaign, person, Membership.Role.EXPERT, by=by)
+    if new_parts:
+        _store(round_, planned, people=people, by=by)
+    if completion.n_items:
+        _store_completion(round_, planned, completion, people=people, by=by)
+    renew_counts(PartUnit, Assignment)
+    return True
 
 
 def _extend(round_: Round) -> None:
@@ -226,6 +230,12 @@ def _experts_by_unit(round_: Round) -> dict[int, list[tuple[int, int, int]]]:
     return found
 
 
+def next_index(round_: Round) -> int:
+    """The index that the next part of this round gets: parts are numbered on from batch to batch."""
+    last: int | None = round_.parts.aggregate(last=Max("index"))["last"]
+    return 0 if last is None else last + 1
+
+
 def _store(round_: Round, planned: Plan, *, people: dict[str, User], by: User | None) -> None:
     units = {unit.key: unit for unit in unassigned_units(round_)}
     design = Design.objects.create(
@@ -236,7 +246,7 @@ def _store(round_: Round, planned: Plan, *, people: dict[str, User], by: User | 
         plan=planned.as_json(),
         created_by=by,
     )
-    first = (round_.parts.aggregate(last=Max("index"))["last"] or 0) + 1 if round_.parts.exists() else 0
+    first = next_index(round_)
     parts = Part.objects.bulk_create(
         Part(round=round_, design=design, index=first + part.index) for part in planned.parts
     )
@@ -270,8 +280,7 @@ def _store_completion(
         plan={"completes": completion.n_items, "loads": dict(completion.loads), **planned.sample_json()},
         created_by=by,
     )
-    last = round_.parts.aggregate(last=Max("index"))["last"]
-    part = Part.objects.create(round=round_, design=design, index=0 if last is None else last + 1)
+    part = Part.objects.create(round=round_, design=design, index=next_index(round_))
     store_in_chunks(PartUnit, (PartUnit(round=round_, part=part, unit_id=unit.pk) for unit in units))
     for name, person in people.items():
         mine = [left for unit in units if (left := _only_of(unit, completion, name)).n_items]

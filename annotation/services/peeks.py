@@ -1,6 +1,6 @@
-"""Peeks: who had figures of the answers computed while others still judged on their own, when, and which.
+"""Peeks: who had figures of the answers computed, or took the answers along, while others still judged on their own.
 
-A paper has to say so. Whatever computes such figures writes an audit entry with them; what may not write (a GET)
+A paper has to say so. Whatever computes such figures writes an audit entry with them; a page that is only read
 computes none while answers are open.
 """
 
@@ -16,46 +16,50 @@ from annotation.services.people import audit
 PEEK = "interim figures"  # the audit entry
 # Rounds in which everybody answers without knowing anybody else's answers.
 BLIND = frozenset(set(Round.Kind) - {Round.Kind.RESOLUTION})
+# Those of them whose answers make the labels.
+LABELLING = frozenset({Round.Kind.MAIN, Round.Kind.REJUDGEMENT})
 
 
 @dataclass(frozen=True)
 class Peek:
     """One look: of which kind, and how many answers were still to come.
 
-    `by` is None on the command line, and where it was `automatic`: what a hand-in sets off. `who` is their pseudonym.
+    `by` is None on the command line. `who` is their pseudonym.
     """
 
     at: datetime
     by: User | None
     kind: str
     open_answers: int
-    automatic: bool
     who: str = ""
 
 
-def open_answers(campaign: Campaign, round_kind: str = Round.Kind.MAIN) -> int:
-    """Blind answers still to come in a round of which there is something to see; one query."""
-    if round_kind not in BLIND:
-        return 0
+def open_answers(campaign: Campaign, *round_kinds: str) -> int:
+    """Blind answers still to come in rounds of which there is something to see, the main one if none is named; one
+    query.
+    """
+    kinds = [kind for kind in round_kinds or (Round.Kind.MAIN,) if kind in BLIND]
     rows = Assignment.objects.filter(
         round__campaign=campaign,
-        round__kind=round_kind,
+        round__kind__in=kinds,
         round__state=Round.State.OPEN,
         withdrawn_at__isnull=True,
     ).filter(in_play("item__"))
-    counts = rows.aggregate(still=Count("pk", filter=Q(answered_at__isnull=True)), given=Count("answered_at"))
-    return counts["still"] if counts["given"] else 0
+    counts = (
+        rows.order_by()
+        .values_list("round__kind")
+        .annotate(given=Count("answered_at"), still=Count("pk", filter=Q(answered_at__isnull=True)))
+    )
+    return sum(still for _kind, given, still in counts if given)
 
 
-def write_peek(
-    campaign: Campaign, kind: str, *, by: User | None, still: int, automatic: bool = False
-) -> AuditEntry:
-    """Write down that figures of this kind were computed while `still` answers were open."""
-    return audit(campaign, by, PEEK, {"kind": kind, "open_answers": still, "automatic": automatic})
+def write_peek(campaign: Campaign, kind: str, *, by: User | None, still: int) -> AuditEntry:
+    """Write down that figures or answers of this kind were looked at while `still` answers were open."""
+    return audit(campaign, by, PEEK, {"kind": kind, "open_answers": still})
 
 
 def peeks_of(campaign: Campaign) -> list[Peek]:
-    """Every look, the first one first."""
+    """Every look of a person, the first one first; what a hand-in once set off by itself is none."""
     place = Membership.objects.filter(campaign=OuterRef("campaign"), user=OuterRef("actor"))
     entries = (
         AuditEntry.objects.filter(campaign=campaign, action=PEEK)
@@ -68,10 +72,10 @@ def peeks_of(campaign: Campaign) -> list[Peek]:
             entry.actor,
             entry.detail["kind"],
             entry.detail["open_answers"],
-            bool(entry.detail.get("automatic")),
             entry.pseudonym or "",
         )
         for entry in entries.order_by("at", "id")
+        if not entry.detail.get("automatic")
     ]
 
 

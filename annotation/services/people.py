@@ -13,9 +13,12 @@ from annotation.models import Assignment, AuditEntry, Campaign, Invitation, Memb
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_name
 from annotation.services.errors import Refused
+from annotation.services.open_repeats import withdraw_open_repeats
+from annotation.services.turns import turn
 
 LETTERS = {Membership.Role.EXPERT: "A", Membership.Role.MANAGER: "M", Membership.Role.VIEWER: "V"}
 NAME_LENGTH = 150
+PERSON_REMOVED = "person removed"  # the audit entry
 SEPARATORS = ",;，；、"  # between names, where several are typed into one field
 
 
@@ -122,7 +125,7 @@ def add_member(
         if found is not None:
             return same_role(found, role)
         try:
-            with transaction.atomic():
+            with turn(campaign):
                 member = Membership.objects.create(
                     campaign=campaign, user=user, role=role, pseudonym=_next_pseudonym(campaign, role)
                 )
@@ -165,7 +168,9 @@ def _next_pseudonym(campaign: Campaign, role: Membership.Role) -> str:
 def remove_member(member: Membership, by: User | None) -> None:
     """Take somebody out of a campaign. Who was ever given an item stays: their judgements stand under their name."""
     campaign, user = member.campaign, member.user
-    with transaction.atomic():
+    with turn(campaign):
+        if not campaign.memberships.filter(pk=member.pk).exists():
+            return  # somebody else has done it
         if Assignment.objects.filter(round__campaign=campaign, expert=user).exists():
             raise Refused(
                 _(
@@ -179,7 +184,7 @@ def remove_member(member: Membership, by: User | None) -> None:
         audit(
             campaign,
             by,
-            "person removed",
+            PERSON_REMOVED,
             {"pseudonym": member.pseudonym, "role": member.role, "person": user.username},
         )
         member.delete()
@@ -207,7 +212,10 @@ def may_administer(by: User | None, user: User) -> bool:
 
 
 def deactivate(user: User, by: User | None) -> None:
-    """Close an account: nobody signs in with it any more, its tokens and invitations end, its work stays."""
+    """Close an account: nobody signs in with it any more, its tokens and invitations end, its work stays.
+
+    Hidden repeats that were still to come are withdrawn.
+    """
     if by is not None and by.pk == user.pk:
         raise Refused(_("Nobody closes their own account; ask another manager."))
     if not may_administer(by, user):
@@ -219,7 +227,19 @@ def deactivate(user: User, by: User | None) -> None:
         Token.objects.filter(user=user, revoked_at__isnull=True).update(revoked_at=now)
         Invitation.objects.filter(user=user, used_at__isnull=True, expires_at__gt=now).update(expires_at=now)
         audit(None, by, "account closed", {"person": user.username})
+        end_repeats(user, by)
     user.is_active = False
+
+
+def end_repeats(user: User, by: User | None) -> None:
+    """Withdraw the hidden repeats that somebody who leaves still had to judge, in all their campaigns."""
+    for member in Membership.objects.filter(user=user).select_related("campaign").order_by("campaign"):
+        with turn(member.campaign):
+            units = withdraw_open_repeats(member.campaign, user.pk)
+            if units:
+                audit(
+                    member.campaign, by, "repeats taken out", {"pseudonym": member.pseudonym, "units": units}
+                )
 
 
 @dataclass(frozen=True, kw_only=True)

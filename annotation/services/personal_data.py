@@ -32,6 +32,7 @@ from annotation.models import (
 from annotation.protocol.base import get_protocol
 from annotation.services.hours import statement
 from annotation.services.people import audit
+from annotation.services.readings import ANNOTATIONS, record_reading
 from annotation.services.screens import hidden_originals
 
 EXPORTED = "personal data exported"
@@ -78,6 +79,7 @@ def personal_data(user: User) -> Document:
 def export_for(member: Membership, by: User) -> Document:
     """The same for a manager who was asked for it; written down. Whether they may is the caller's to check."""
     audit(member.campaign, by, EXPORTED, {"pseudonym": member.pseudonym})
+    record_reading(member.campaign, ANNOTATIONS, by=by)
     return personal_data(member.user)
 
 

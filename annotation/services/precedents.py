@@ -22,7 +22,9 @@ from annotation.services.errors import NotYours, Refused
 from annotation.services.frozen import still_to_come
 from annotation.services.people import audit
 from annotation.services.questions import UnitText
+from annotation.services.seat_numbers import assignment_of
 from annotation.services.subjects import subjects_of
+from annotation.services.turns import turn
 
 LENGTH = 1000
 FOUND = 20  # of a search; who finds more has not searched for much
@@ -77,8 +79,7 @@ def add_precedent(
     if about not in Precedent.About.values or key not in subjects_of(campaign).of(about):
         raise ProtocolError(_("Choose what the precedent is about."))
     texts = {"text_en": _checked(text_en), "text_zh": _checked(text_zh)}
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+    with turn(campaign):
         same = campaign.precedents.filter(about=about, key=key, retired_at__isnull=True, **texts).first()
         if same is not None:
             return same
@@ -152,31 +153,37 @@ def all_precedents(campaign: Campaign) -> list[PrecedentLine]:
 
 
 def precedents_about(
-    campaign: Campaign, *, text: str = "", screen: Mapping[str, Any] | None = None
+    campaign: Campaign, *, expert_id: int, text: str = "", screen: Mapping[str, Any] | None = None
 ) -> list[PrecedentLine]:
     """What an expert finds: precedents that hold every word of `text`, or are about the unit on one of their screens.
 
     Three queries at most.
     """
-    found = campaign.precedents.filter(retired_at__isnull=True).select_related("guideline")
-    words = text.split()
-    if words:
-        for word in words:
-            found = found.filter(
-                Q(key__icontains=word) | Q(text_en__icontains=word) | Q(text_zh__icontains=word)
-            )
-    elif screen is not None:
-        found = found.filter(_about(screen))
-    else:
+    if text.split():
+        return _lines(_in_force(campaign, text)[:FOUND])
+    if screen is None:
         return []
-    return _lines(found[:FOUND])
+    return _lines(_in_force(campaign).filter(_about(screen, expert_id))[:FOUND])
 
 
-def _about(screen: Mapping[str, Any]) -> Q:
+def precedents_in_force(campaign: Campaign, *, text: str = "") -> list[PrecedentLine]:
+    """All that experts may find, or those of them that hold every word of `text`. Two queries."""
+    return _lines(_in_force(campaign, text))
+
+
+def _in_force(campaign: Campaign, text: str = "") -> QuerySet[Precedent]:
+    found = campaign.precedents.filter(retired_at__isnull=True).select_related("guideline")
+    for word in text.split():
+        found = found.filter(Q(key__icontains=word) | Q(text_en__icontains=word) | Q(text_zh__icontains=word))
+    return found
+
+
+def _about(screen: Mapping[str, Any], expert_id: int) -> Q:
     if "compound" not in screen:
         return Q(about=Precedent.About.RELATION, key__in=[row["relation"] for row in screen["rows"]])
     atoms = [text.casefold() for _kind, text in screen["atoms"]]
-    pattern = Assignment.objects.filter(pk=screen["id"]).values("unit__pattern")
+    first = assignment_of(screen["id"], expert=expert_id)
+    pattern = Assignment.objects.filter(pk=first).values("unit__pattern")
     return Q(about=Precedent.About.ATOM, key__in=atoms) | Q(about=Precedent.About.PATTERN, key__in=pattern)
 
 

@@ -22,10 +22,15 @@ DAYS_SHOWN = 14
 
 @dataclass(frozen=True, kw_only=True)
 class PartLine:
-    """One expert's share of a part. `index` is None for judgements that came from a file without one."""
+    """One expert's share of a part. `index` is None for judgements that came from a file without one.
+
+    `kind` and `number` are those of its round; hidden repeats go by the part they are mixed into.
+    """
 
     name: str
     index: int | None
+    kind: str
+    number: int
     member: Membership
     given: int
     answered: int
@@ -34,11 +39,14 @@ class PartLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ExpertLine:
-    """How far one expert is in the rounds that are open, when they may be done, and the hours that count."""
+    """How far one expert is in the rounds that are open, when they may be done, and the hours that count. `before` is
+    what they answered in rounds that are closed.
+    """
 
     member: Membership
     given: int
     answered: int
+    before: int
     finish: Finish
     due_on: date | None
     paid: float  # seconds, in all rounds
@@ -77,7 +85,7 @@ def progress_board(campaign: Campaign, *, today: date | None = None) -> Board:
     experts = [
         _expert_line(
             member,
-            [row for row in rows if row["expert"] == member.user_id and row["round"] in due],
+            [row for row in rows if row["expert"] == member.user_id],
             due,
             per_day[member.user_id],
             paid[member.user_id],
@@ -126,12 +134,14 @@ def _expert_line(
     paid: Statement,
     today: date,
 ) -> ExpertLine:
-    given, answered = sum(row["given"] for row in rows), sum(row["answered"] for row in rows)
-    waited_for = [due[row["round"]] for row in rows if row["answered"] < row["given"]]
+    at_work = [row for row in rows if row["round"] in due]
+    given, answered = sum(row["given"] for row in at_work), sum(row["answered"] for row in at_work)
+    waited_for = [due[row["round"]] for row in at_work if row["answered"] < row["given"]]
     return ExpertLine(
         member=member,
         given=given,
         answered=answered,
+        before=sum(row["answered"] for row in rows) - answered,
         finish=expected_finish(per_day, left=given - answered, today=today),
         due_on=min((day for day in waited_for if day), default=None),
         paid=paid.total.paid,
@@ -150,9 +160,11 @@ def _part_lines(
     }
     by_user = {member.user_id: member for member in members}
     sums: dict[tuple[int | None, str, int], list[int]] = {}
+    rounds: dict[tuple[int | None, str], tuple[str, int]] = {}
     for row in rows:
-        index = row["part__index"]
-        name = "" if index is None else part_name(row["round__kind"], row["round__number"], index)
+        index, round_ = row["part__index"], (row["round__kind"], row["round__number"])
+        name = "" if index is None else part_name(*round_, index)
+        rounds.setdefault((index, name), round_)
         counts = sums.setdefault((index, name, row["expert"]), [0, 0])
         counts[0] += row["given"]
         counts[1] += row["answered"]
@@ -160,6 +172,8 @@ def _part_lines(
         PartLine(
             name=name,
             index=index,
+            kind=rounds[index, name][0],
+            number=rounds[index, name][1],
             member=by_user[expert],
             given=given,
             answered=answered,

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import transaction
 from django.db.models import Case, F, QuerySet, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.models import Campaign, Item, Question, User
+from annotation.models import Assignment, Campaign, Item, Question, Round, User
 from annotation.protocol.display import joined_translation
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import KeyReused, NotYours
 from annotation.services.people import audit
-from annotation.services.screens import own_work
+from annotation.services.screens import own_record
 from annotation.services.seat import unit_on_screen
+from annotation.services.turns import turn
 
 LENGTH = 1000  # code points of a question and of an answer, counted alike in the browser
 
@@ -98,7 +98,7 @@ def answer(campaign: Campaign, *, pk: int, text: str, by: User) -> Question:
     Raises NotYours, and ProtocolError for a text that is empty or too long.
     """
     text = _checked(text)
-    with transaction.atomic():
+    with turn(campaign):
         earlier = Question.objects.filter(campaign=campaign, pk=pk).values_list("answer", flat=True).first()
         changed = (
             Question.objects.filter(campaign=campaign, pk=pk)
@@ -143,18 +143,28 @@ def own_questions(campaign: Campaign, user: User) -> list[QuestionLine]:
     """One's own questions, the latest first. Three queries."""
     found = list(Question.objects.filter(campaign=campaign, asked_by=user).order_by("-asked_at", "-id"))
     units = {question.unit_id for question in found}
-    rows = list(own_work(campaign, expert_id=user.pk).filter(unit__in=units).order_by("-position"))
-    positions = {row.unit_id: row.position for row in rows}
+    rows = list(
+        own_record(campaign, expert_id=user.pk)
+        .filter(unit__in=units)
+        .select_related("round")
+        .order_by("position")
+    )
     texts = unit_texts(Item.objects.published().filter(assignments__expert=user, unit__in=units))
     return [
         QuestionLine(
             question=question,
             pseudonym="",
             unit=texts.get(question.unit_id, UnitText()),
-            position=positions.get(question.unit_id),
+            position=next((row.position for row in rows if _was_about(row, question)), None),
         )
         for question in found
     ]
+
+
+def _was_about(row: Assignment, question: Question) -> bool:
+    """A hidden repeat is no place for what was asked before it was drawn: the way there would give it away."""
+    drawn_later = row.round.kind == Round.Kind.REPEAT and row.round.created_at > question.asked_at
+    return row.unit_id == question.unit_id and not drawn_later
 
 
 def all_questions(campaign: Campaign) -> list[QuestionLine]:

@@ -6,31 +6,35 @@ tells it from them. Its number on the expert's list and its place in the queue a
 beyond the screens that a page may hold already. Until it is judged, its original is in none of the lists in which the
 expert looks back (`screens.own_record`).
 
+A sitting is what the judging page says it is; answers that came by program without one are told apart by time: a pause
+of half an hour ends a sitting.
+
 Drawn rounds count from 2: the first holds the repeats that were imported.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Case, Count, F, Max, Min, Q, QuerySet, Value, When
-from django.db.models.functions import TruncDate
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import Annotation, Assignment, Campaign, Membership, Round, User
 from annotation.protocol.orders import context_order
 from annotation.protocol.repeats import AHEAD, DISTANCE, Original, place_repeats, wanted_of
+from annotation.services.campaign_state import refuse_closed
 from annotation.services.campaigns import check_seed, main_round
 from annotation.services.errors import NotYours, Refused
 from annotation.services.layout import CHUNK, store_in_chunks
 from annotation.services.people import audit
 from annotation.services.planner import renew_counts
 from annotation.services.rounds import FIRST_DRAWN, described
+from annotation.services.turns import turn
 
+PAUSE = timedelta(minutes=30)  # that ends a sitting of answers that name none
 _ELSEWHERE = 1_000_000_000  # positions that nobody has, for the moment in which they move
 
 
@@ -48,6 +52,19 @@ class RepeatShare:
     def n(self) -> int:
         return len(self.spots)
 
+    @property
+    def lacks(self) -> str:
+        """What stands against any repeat: nothing `judged`, nothing `old` enough, too few `open` units, or too little
+        `distance` between the two. "" where there is one.
+        """
+        if self.n:
+            return ""
+        if not self.answered:
+            return "judged"
+        if not self.old_enough:
+            return "old"
+        return "open" if self.open <= AHEAD else "distance"
+
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatPlan:
@@ -64,10 +81,11 @@ class RepeatPlan:
 
 
 def plan_repeats(campaign: Campaign, *, percent: float, seed: int) -> RepeatPlan:
-    """What a draw would store now; stores nothing. Seven queries, whatever the campaign's size.
+    """What a draw would store now; stores nothing. Eight queries, whatever the campaign's size.
 
-    Raises Refused where the main round is closed, or the share is none.
+    Raises Refused where the campaign or its main round is closed, or the share is none.
     """
+    refuse_closed(campaign)
     check_seed(seed)
     if not 0 < percent <= 100:
         raise Refused(_("Name a share between 0 and 100 %."))
@@ -87,11 +105,8 @@ def draw_repeats(
     `after` is the last draw that the manager saw: of two who confirm at once the second is refused. Raises Refused also
     where nothing can be drawn.
     """
-    with transaction.atomic():
-        # Written first: draws, new rounds and new parts queue up behind this one.
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)
+    with turn(campaign):
         main = main_round(campaign)
-        Round.objects.filter(pk=main.pk).update(state=F("state"))
         planned = plan_repeats(campaign, percent=percent, seed=seed)
         if after is not None and after != planned.after:
             raise Refused(
@@ -101,9 +116,9 @@ def draw_repeats(
             raise Refused(
                 _(
                     "No unit can be given again: a repeat comes at least %(distance)d units and a sitting after its "
-                    "original, and behind the next %(ahead)d open units of its expert."
+                    "original, and behind the next %(ahead)d open units of its expert. Now: %(people)s."
                 )
-                % {"distance": DISTANCE, "ahead": AHEAD}
+                % {"distance": DISTANCE, "ahead": AHEAD, "people": _people(planned)}
             )
         round_ = _open(main, planned)
         rounds = list(campaign.rounds.values_list("pk", flat=True))
@@ -116,12 +131,26 @@ def draw_repeats(
     return round_
 
 
+def _people(planned: RepeatPlan) -> str:
+    """Expert by expert, what there is."""
+    return _("; ").join(
+        _("%(name)s judged %(answered)d, of these old enough %(old)d, open %(open)d")
+        % {
+            "name": share.member.pseudonym,
+            "answered": share.answered,
+            "old": share.old_enough,
+            "open": share.open,
+        }
+        for share in planned.shares
+    )
+
+
 def take_out(campaign: Campaign, number: int, *, by: User | None) -> int:
     """Withdraw the repeats of a draw that are not judged yet; returns how many units. What was judged stays."""
     round_ = drawn_rounds(campaign).filter(number=number).first()
     if round_ is None:
         raise NotYours(_("There is no such draw in this campaign."))
-    with transaction.atomic():
+    with turn(campaign):
         rows = round_.assignments.filter(answered_at__isnull=True, withdrawn_at__isnull=True)
         units = rows.values("expert", "unit").distinct().count()
         if units:
@@ -232,10 +261,11 @@ class _Standing:
         current = Annotation.objects.filter(
             assignment__round=round_, revision=F("assignment__revision"), assignment__part__isnull=False
         )
+        sittings = _Sittings.of(round_.campaign_id)
         sitting = {
-            assignment: session or at.date().isoformat()
-            for assignment, session, at in current.order_by()
-            .values_list("assignment", "session", "created_at")
+            assignment: session or sittings.unnamed.get(answer, "")
+            for assignment, session, answer in current.order_by()
+            .values_list("assignment", "session", "pk")
             .iterator(CHUNK)
         }
         repeats = Assignment.objects.filter(
@@ -244,7 +274,7 @@ class _Standing:
         return cls(
             _screens(round_),
             sitting,
-            _sittings_over(round_.campaign_id),
+            sittings.over,
             set(repeats.order_by().values_list("expert", "unit").distinct()),
         )
 
@@ -268,25 +298,52 @@ def _screens(round_: Round) -> dict[int, list[_Screen]]:
     return found
 
 
-def _sittings_over(campaign: int) -> dict[int, set[str]]:
-    """By expert: sittings that ended before the latest one began. What is judged from now on is in a later one."""
-    rows = (
-        Annotation.objects.filter(assignment__round__campaign=campaign)
-        .exclude(source=Annotation.Source.IMPORT)
-        .order_by()
-        .values("assignment__expert", "session", day=TruncDate("created_at"))
-        .annotate(first=Min("created_at"), last=Max("created_at"))
-    )
-    known: dict[int, dict[str, tuple[datetime, datetime]]] = defaultdict(dict)
-    for row in rows:
-        mine, name = known[row["assignment__expert"]], row["session"] or row["day"].isoformat()
-        first, last = mine.get(name, (row["first"], row["last"]))
-        mine[name] = (min(first, row["first"]), max(last, row["last"]))
-    over = {}
-    for expert, sittings in known.items():
-        began = max(sittings.values(), key=lambda ends: ends[1])[0]
-        over[expert] = {name for name, (_first, last) in sittings.items() if last < began}
-    return over
+@dataclass(frozen=True)
+class _Sittings:
+    """Sittings by answer, where the answer names none itself, and by expert those that are over: what is judged from
+    now on is in a later one.
+    """
+
+    unnamed: Mapping[int, str]
+    over: Mapping[int, set[str]]
+
+    @classmethod
+    def of(cls, campaign: int) -> "_Sittings":
+        """One query: a row for each sitting, and for each answer that names none."""
+        rows = (
+            Annotation.objects.filter(assignment__round__campaign=campaign)
+            .exclude(source=Annotation.Source.IMPORT)
+            .annotate(answer=Case(When(session="", then=F("pk")), default=Value(0)))
+            .values("assignment__expert", "session", "answer")
+            .annotate(first=Min("created_at"), last=Max("created_at"))
+            .order_by("assignment__expert", "first", "answer")
+            .values_list("assignment__expert", "session", "answer", "first", "last")
+        )
+        known: dict[int, dict[str, tuple[datetime, datetime]]] = defaultdict(dict)
+        unnamed: dict[int, str] = {}
+        running: dict[int, str] = {}  # by expert: the latest sitting without a name
+        for expert, session, answer, first, last in rows.iterator(CHUNK):
+            mine = known[expert]
+            if session:
+                mine[session] = (first, last)
+                continue
+            name = running.get(expert, "")
+            if not name or first - mine[name][1] >= PAUSE:
+                name = running[expert] = f"#{answer}"
+            unnamed[answer] = name
+            mine[name] = (mine.get(name, (first, last))[0], last)
+        return cls(unnamed, {expert: _over(sittings) for expert, sittings in known.items()})
+
+
+def _over(sittings: Mapping[str, tuple[datetime, datetime]]) -> set[str]:
+    """Those that ended before the latest began; one without a name once the pause is long enough to end it."""
+    began = max(sittings.values(), key=lambda ends: ends[1])[0]
+    paused = timezone.now() - PAUSE
+    return {
+        name
+        for name, (_first, last) in sittings.items()
+        if last < began or (name.startswith("#") and last <= paused)
+    }
 
 
 def _experts(campaign: Campaign) -> list[Membership]:

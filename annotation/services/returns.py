@@ -13,10 +13,12 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Annotation, Assignment, Campaign, HandIn, Return, Round, Thread, User
 from annotation.models.item import in_play
+from annotation.services.campaign_state import refuse_closed
 from annotation.services.errors import NotYours, Refused
 from annotation.services.hand_ins import give_back
 from annotation.services.people import audit
 from annotation.services.screens import own_record
+from annotation.services.turns import turn
 
 RULING_LENGTH = 1000
 RETURNED = "answer returned"
@@ -39,7 +41,7 @@ def return_answer(campaign: Campaign, *, assignment: int, ruling: str, by: User)
     ruling = ruling.replace("\r\n", "\n").strip()
     if not ruling or len(ruling) > RULING_LENGTH or "\0" in ruling:
         raise Refused(_("Write the ruling in 1 to %(limit)d characters.") % {"limit": RULING_LENGTH})
-    with transaction.atomic():
+    with turn(campaign):
         row = _locked(campaign, assignment)
         _refuse_unreturnable(row)
         try:
@@ -79,6 +81,7 @@ def _refuse_unreturnable(row: Assignment) -> None:
         raise Refused(_("This answer reports no problem any more; its expert has answered again."))
     if row.part is None:
         raise Refused(_("This answer came from a file; there is nobody to give it back to."))
+    refuse_closed(row.round.campaign)
     if row.round.state != Round.State.OPEN:
         raise Refused(_("The round is closed, so nobody can answer again. Open it first."))
     if row.part.design.closed_at is not None:

@@ -6,11 +6,11 @@ from datetime import date, datetime
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Min
+from django.db.models import Count, F, Min
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Assignment, Campaign, Membership, Round, User
+from annotation.models import JUDGED_UNDER, Annotation, Assignment, Campaign, Membership, Round, User
 from annotation.services.errors import NotYours
 from annotation.services.people import audit
 from annotation.services.rounds import described, round_of
@@ -31,12 +31,16 @@ class ExpertShare:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundLine:
-    """A round and its experts. `began_at`: when work was first given out in it; None where none was."""
+    """A round and its experts. `began_at`: when work was first given out in it; None where none was. `versions` of the
+    guidelines, where they were asked for: of a round that is closed those its answers were given under, of an open one
+    the version in force.
+    """
 
     round: Round
     shares: tuple[ExpertShare, ...]
     began_at: datetime | None
     today: date
+    versions: tuple[int, ...] = ()
 
     @property
     def is_open(self) -> bool:
@@ -71,8 +75,8 @@ class RoundLine:
         return settings.ASSAY_URL + reverse("work", args=[self.round.campaign.slug])
 
 
-def round_lines(campaign: Campaign) -> tuple[RoundLine, ...]:
-    """Every round in the order in which they were made; three queries."""
+def round_lines(campaign: Campaign, *, versions: bool = False) -> tuple[RoundLine, ...]:
+    """Every round in the order in which they were made; three queries, and one over all answers for the versions."""
     rounds = list(
         campaign.rounds.select_related("guideline")
         .annotate(began_at=Min("designs__created_at"))
@@ -94,12 +98,35 @@ def round_lines(campaign: Campaign) -> tuple[RoundLine, ...]:
     for found in rounds:
         found.campaign = campaign
     today = timezone.localdate()
+    under = _judged_under(campaign) if versions else {}
     return tuple(
         RoundLine(
-            round=found, shares=_in_order(shares.get(found.pk, ())), began_at=found.began_at, today=today
+            round=found,
+            shares=_in_order(shares.get(found.pk, ())),
+            began_at=found.began_at,
+            today=today,
+            versions=under.get(found.pk) or (found.guideline.version,),
         )
         for found in rounds
     )
+
+
+def _judged_under(campaign: Campaign) -> dict[int, tuple[int, ...]]:
+    """By closed round, the versions that its current answers were given under; none where it has none."""
+    current = Annotation.objects.filter(
+        assignment__round__campaign=campaign,
+        assignment__round__state=Round.State.CLOSED,
+        assignment__withdrawn_at__isnull=True,
+        revision=F("assignment__revision"),
+    )
+    found: dict[int, list[int]] = {}
+    told = current.order_by().values_list("assignment__round", JUDGED_UNDER).distinct()
+    for round_, version in told:
+        found.setdefault(round_, []).append(version)
+    return {
+        round_: tuple(sorted(one for one in versions if one is not None))
+        for round_, versions in found.items()
+    }
 
 
 def _in_order(shares: Sequence[ExpertShare]) -> tuple[ExpertShare, ...]:
@@ -108,7 +135,7 @@ def _in_order(shares: Sequence[ExpertShare]) -> tuple[ExpertShare, ...]:
 
 def line_of(campaign: Campaign, kind: str, number: int) -> RoundLine:
     """One of them; raises NotYours where there is no such round."""
-    for line in round_lines(campaign):
+    for line in round_lines(campaign, versions=True):
         if (line.round.kind, line.round.number) == (kind, number):
             return line
     raise NotYours("There is no such round in this campaign.")

@@ -4,12 +4,11 @@ A dry run, a resolution, a re-judgement, a spot check and drawn repeats differ i
 decided by the service of each kind. How a round is stored is the same for all and stands here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,11 +16,13 @@ from django.utils.translation import gettext as _
 from annotation.models import Assignment, Campaign, Design, Guideline, Item, Part, PartUnit, Round, User
 from annotation.services.campaign_state import refuse_closed
 from annotation.services.errors import Refused
-from annotation.services.layout import IN_UNIT, last_place, share_of, store_in_chunks, unit_rows
+from annotation.services.layout import IN_UNIT, UnitRows, last_place, share_of, store_in_chunks, unit_rows
 from annotation.services.people import audit
 from annotation.services.planner import renew_counts
+from annotation.services.turns import turn
 
 FIRST_INDEX = 10_000  # of parts beside the main round's, so that an index names one part of the campaign
+PART_SIZE = 100  # items up to which shares make one part together
 FIRST_DRAWN = 2  # number of a round of drawn repeats; the first holds those that were imported
 
 
@@ -42,17 +43,17 @@ def open_round(
     by: User | None,
     due_on: date | None = None,
 ) -> Round:
-    """Store a round with a part for each share, and all assignments of it, in one transaction.
+    """Store a round with its parts and all assignments of it, in one transaction.
 
     It gets the next number of its kind and the guidelines in force. All shares have as many experts; a unit stands in
-    one share. Raises Refused where there is nothing to judge or a round of this kind is still open.
+    one share. Small shares make one part together, so that nobody hands in three parts of two items. Raises Refused
+    where there is nothing to judge or a round of this kind is still open.
     """
     given = [share for share in shares if share.items]
     if not given:
         raise Refused(_("There is nothing to judge in such a round."))
     (k,) = {len(share.experts) for share in given}
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+    with turn(campaign):
         refuse_closed(campaign)
         of_kind = campaign.rounds.filter(kind=kind)
         if of_kind.filter(state=Round.State.OPEN).exists():
@@ -69,20 +70,49 @@ def open_round(
         design = Design.objects.create(
             round=round_, name=kind, seed=settings.get("seed", campaign.seed), hash="", plan={}, created_by=by
         )
-        for share in given:
-            _store(round_, design, share)
+        for together in _parts(given):
+            _store(round_, design, together)
         renew_counts(PartUnit, Assignment)
         audit(campaign, by, "round opened", {**described(round_), "items": sum(len(s.items) for s in given)})
     return round_
 
 
-def _store(round_: Round, design: Design, share: Share) -> None:
-    units = unit_rows(Item.objects.filter(pk__in=share.items).order_by("unit__position", *IN_UNIT))
+def _parts(shares: Sequence[Share]) -> list[list[Share]]:
+    """The shares part by part, in their order; none is torn."""
+    parts: list[list[Share]] = []
+    room = 0
+    for share in shares:
+        if len(share.items) > room:
+            parts.append([])
+            room = PART_SIZE
+        parts[-1].append(share)
+        room -= len(share.items)
+    return parts
+
+
+def _store(round_: Round, design: Design, shares: Sequence[Share]) -> None:
+    """One part of these shares. Everybody gets their own units of it, in one order, each in the slot of its share."""
+    items = Item.objects.order_by("unit__position", *IN_UNIT)
+    units = [unit_rows(items.filter(pk__in=share.items)) for share in shares]
     part = Part.objects.create(round=round_, design=design, index=_next_index(round_.campaign))
-    store_in_chunks(PartUnit, (PartUnit(round=round_, part=part, unit_id=unit.pk) for unit in units))
-    for slot, expert in enumerate(share.experts, start=1):
-        rows = share_of(round_, part, units, slot=slot, expert=expert)
-        store_in_chunks(Assignment, last_place(round_, expert).put(rows))
+    all_units = (unit for found in units for unit in found)
+    store_in_chunks(PartUnit, (PartUnit(round=round_, part=part, unit_id=unit.pk) for unit in all_units))
+    for expert in dict.fromkeys(expert for share in shares for expert in share.experts):
+        slots: dict[int, int] = {}
+        mine: list[UnitRows] = []
+        for share, found in zip(shares, units, strict=True):
+            if expert in share.experts:
+                mine += found
+                slots |= dict.fromkeys((unit.pk for unit in found), share.experts.index(expert) + 1)
+        rows = share_of(round_, part, mine, slot=1, expert=expert)
+        store_in_chunks(Assignment, last_place(round_, expert).put(_in_slots(rows, slots)))
+
+
+def _in_slots(rows: Iterator[Assignment], slots: Mapping[int, int]) -> Iterator[Assignment]:
+    """Each row in the slot of its unit."""
+    for row in rows:
+        row.slot = slots[row.unit_id]
+        yield row
 
 
 def _next_index(campaign: Campaign) -> int:
@@ -93,7 +123,7 @@ def _next_index(campaign: Campaign) -> int:
 
 def close_round(round_: Round, *, outcome: dict[str, Any], by: User | None) -> Round:
     """Nobody judges in it any more; how it ended is kept. Closed already, it stays as it is."""
-    with transaction.atomic():
+    with turn(round_.campaign_id):
         closed = Round.objects.filter(pk=round_.pk, state=Round.State.OPEN).update(
             state=Round.State.CLOSED, closed_at=timezone.now(), outcome=outcome
         )
@@ -105,15 +135,18 @@ def close_round(round_: Round, *, outcome: dict[str, Any], by: User | None) -> R
 
 
 def reopen_round(round_: Round, *, by: User | None) -> Round:
-    """Undo the closing: its open items can be judged again."""
-    with transaction.atomic():
+    """Undo the closing: its open items can be judged again, under the guidelines in force."""
+    with turn(round_.campaign_id):
         refuse_closed(round_.campaign)
         opened = Round.objects.filter(pk=round_.pk, state=Round.State.CLOSED).update(
-            state=Round.State.OPEN, closed_at=None, outcome=None
+            state=Round.State.OPEN,
+            closed_at=None,
+            outcome=None,
+            guideline=latest_guideline(round_.campaign),
         )
         round_.refresh_from_db()
         if opened:
-            _repeats_beside(round_).update(state=Round.State.OPEN, closed_at=None)
+            _repeats_beside(round_).update(state=Round.State.OPEN, closed_at=None, guideline=round_.guideline)
             audit(round_.campaign, by, "round opened again", described(round_))
     return round_
 

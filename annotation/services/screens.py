@@ -1,7 +1,8 @@
 """What an expert sees next: an explicit list of fields, so that nothing else can slip in.
 
-Never another's answer, a label, a class, a split, a score, a system or a mark of any kind. Cost: one query for
-the screens whatever the campaign's size, two more (counted over an index) where progress is asked for.
+Never another's answer, a label, a class, a split, a score, a system, a primary key (`seat_numbers`) or a mark of any
+kind. Cost: one query for the screens whatever the campaign's size, two more (counted over an index) where progress is
+asked for.
 """
 
 import json
@@ -16,6 +17,7 @@ from annotation.models import Assignment, Campaign, Part, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.display import joined_translation
 from annotation.services.part_names import part_name
+from annotation.services.seat_numbers import number_of
 
 MAX_SCREENS = 200
 
@@ -37,13 +39,15 @@ def next_screens(
         .values_list("position", "queue")
         .distinct()[: min(count, MAX_SCREENS)]
     ]
-    found = screens(open_work(campaign, expert_id=expert_id).filter(position__in=wanted), campaign=campaign)
+    rows = open_work(campaign, expert_id=expert_id).filter(position__in=wanted)
+    found = screens(rows, campaign=campaign, expert_id=expert_id)
     return sorted(found, key=lambda screen: screen["queue"])
 
 
 def screen_at(campaign: Campaign, *, expert_id: int, position: int) -> dict[str, Any] | None:
     """One screen by its place in the expert's order, answered or not."""
-    found = screens(own_record(campaign, expert_id=expert_id).filter(position=position), campaign=campaign)
+    rows = own_record(campaign, expert_id=expert_id).filter(position=position)
+    found = screens(rows, campaign=campaign, expert_id=expert_id)
     return found[0] if found else None
 
 
@@ -57,7 +61,8 @@ def recent_screens(campaign: Campaign, *, expert_id: int, count: int = 50) -> li
         .order_by("-at")
         .values_list("position", flat=True)[:count]
     )
-    found = screens(own_record(campaign, expert_id=expert_id).filter(position__in=latest), campaign=campaign)
+    rows = own_record(campaign, expert_id=expert_id).filter(position__in=latest)
+    found = screens(rows, campaign=campaign, expert_id=expert_id)
     rank = {position: place for place, position in enumerate(latest)}
     return sorted(found, key=lambda screen: rank[screen["position"]])
 
@@ -88,6 +93,11 @@ def progress(campaign: Campaign, *, expert_id: int) -> dict[str, Any]:
         "part_done": current["done"] if current else 0,
         "parts": parts,
     }
+
+
+def judged_before(campaign: Campaign, *, expert_id: int) -> bool:
+    """Whether the expert has judged anything here, in whatever round. One query."""
+    return _work(campaign, expert_id).filter(answered_at__isnull=False).exists()
 
 
 def _as_shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -123,14 +133,13 @@ def _as_shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def own_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
-    """Everything that stands in this expert's parts of open rounds; where none is open, of the last one, to look at.
+    """Everything that stands in this expert's parts of open rounds; where none is open, of all of them, to look at.
 
     A hidden repeat belongs to the part in which it comes up, and shares its fate.
     """
     rounds = Round.objects.filter(Exists(Part.objects.filter(round=OuterRef("pk"))), campaign=campaign)
     nothing_open = ~Exists(rounds.filter(state=Round.State.OPEN))
-    last = Q(nothing_open, part__round__in=rounds.order_by("-pk")[:1])
-    return _work(campaign, expert_id).filter(Q(part__round__state=Round.State.OPEN) | last)
+    return _work(campaign, expert_id).filter(Q(part__round__state=Round.State.OPEN) | nothing_open)
 
 
 def own_record(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
@@ -204,27 +213,28 @@ _PATHS = (
 )  # fmt: skip
 
 
-def screens(rows: Any, *, campaign: Campaign) -> list[dict[str, Any]]:
-    """Assignments as screens: one for each position, in the order of positions. One query."""
+def screens(rows: Any, *, campaign: Campaign, expert_id: int) -> list[dict[str, Any]]:
+    """An expert's assignments as screens: one for each position, in the order of positions. One query."""
     current = FilteredRelation("annotations", condition=Q(annotations__revision=F("revision")))
     found = rows.annotate(current=current).order_by("position", "row").values_list(*_PATHS)
-    return screens_of(found, protocol=campaign.protocol, reference=campaign.reference)
+    return screens_of(found, protocol=campaign.protocol, reference=campaign.reference, expert_id=expert_id)
 
 
-def screens_of(rows: Iterable[Sequence[Any]], *, protocol: str, reference: str) -> list[dict[str, Any]]:
-    """Rows as they were read, as screens; rows of one position stand together."""
+def screens_of(
+    rows: Iterable[Sequence[Any]], *, protocol: str, reference: str, expert_id: int
+) -> list[dict[str, Any]]:
+    """Rows as they were read, as this expert's screens; rows of one position stand together."""
     named = (ScreenRow(*row) for row in rows)
     return [
-        _screen(list(group), protocol=protocol, reference=reference)
+        _screen(list(group), protocol=protocol, reference=reference, expert_id=expert_id)
         for _position, group in groupby(named, key=lambda row: row.position)
     ]
 
 
-def _screen(rows: list[ScreenRow], *, protocol: str, reference: str) -> dict[str, Any]:
+def _screen(rows: list[ScreenRow], *, protocol: str, reference: str, expert_id: int) -> dict[str, Any]:
     first = rows[0]
     screen: dict[str, Any] = {
-        # Not the unit's own id: those follow the order of the file, and in the file the classes stand in blocks.
-        "id": first.assignment,
+        "id": number_of(first.assignment, expert=expert_id),
         "protocol": protocol,
         "position": first.position,
         "queue": first.queue,
@@ -239,7 +249,7 @@ def _screen(rows: list[ScreenRow], *, protocol: str, reference: str) -> dict[str
         }
     screen["rows"] = [
         {
-            "assignment": row.assignment,
+            "assignment": number_of(row.assignment, expert=expert_id),
             "revision": row.revision,
             **(_compound_row(row, reference=reference) if compound else _triple_row(row)),
             "answer": _answer(row, protocol=protocol),

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max, Min, Q, QuerySet, TextField, Value
+from django.db.models import Count, F, Max, Min, Q, QuerySet, TextField, Value
 from django.db.models.functions import Replace
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,6 +15,7 @@ from annotation.models import Annotation, Assignment, Campaign, Guideline, HandI
 from annotation.protocol.base import get_protocol
 from annotation.services.errors import NotYours, Refused
 from annotation.services.screens import open_work, own_record, own_work, screens
+from annotation.services.turns import turn
 
 POSTPONED_LIMIT = 10  # open at a time: what is put off must stay a short list
 SEARCH_LIMIT = 50
@@ -80,7 +81,8 @@ def take_back(campaign: Campaign, *, expert_id: int, screen_id: int, assignments
         others = part.filter(answered_at__isnull=True).exclude(position=first.position)
         soonest = others.aggregate(soonest=Min("queue"))["soonest"]
         queue = first.queue if soonest is None else min(first.queue, max(soonest - 1, 0))
-        part.filter(position=first.position).update(queue=queue, postponed_at=None)
+        screen = part.filter(position=first.position).values_list("pk", flat=True)
+        Assignment.objects.filter(pk__in=list(screen)).update(queue=queue, postponed_at=None)
     return queue
 
 
@@ -138,9 +140,8 @@ def find_screens(campaign: Campaign, *, expert_id: int, text: str) -> list[dict[
         .order_by("-at")
         .values_list("position", flat=True)[:SEARCH_LIMIT]
     )
-    found = screens(
-        own_record(campaign, expert_id=expert_id).filter(position__in=positions), campaign=campaign
-    )
+    rows = own_record(campaign, expert_id=expert_id).filter(position__in=positions)
+    found = screens(rows, campaign=campaign, expert_id=expert_id)
     return sorted(found, key=lambda screen: positions.index(screen["position"]))
 
 
@@ -185,14 +186,17 @@ def review_part(campaign: Campaign, *, expert_id: int, index: int) -> PartReview
     part = Part.objects.filter(pk__in=rows.values("part")).select_related("round").first()
     if part is None:
         raise NotYours(_("There is no such part among your work."))
-    positions = rows.values("position").distinct()
+    screens_of_part = rows.aggregate(
+        total=Count("position", distinct=True),
+        open=Count("position", distinct=True, filter=Q(answered_at__isnull=True)),
+    )
     hand_in = HandIn.objects.filter(part=part, expert_id=expert_id).first()
     waiting = rows.filter(answered_at__isnull=True, postponed_at__isnull=False)
     remarks = _remarks(own_record(campaign, expert_id=expert_id).filter(part=part))
     return PartReview(
         part=part,
-        total=positions.count(),
-        open=positions.filter(answered_at__isnull=True).count(),
+        total=screens_of_part["total"],
+        open=screens_of_part["open"],
         handed_in_at=hand_in.at if hand_in else None,
         closed=part.round.state != Round.State.OPEN,
         unsure=tuple(_remark(row) for row in remarks if row.unsure),
@@ -203,7 +207,7 @@ def review_part(campaign: Campaign, *, expert_id: int, index: int) -> PartReview
 
 def hand_in(campaign: Campaign, *, expert_id: int, index: int) -> Part:
     """From now on the expert's answers in this part are final. Handed in twice, it is handed in once."""
-    with transaction.atomic():
+    with turn(campaign):
         review = review_part(campaign, expert_id=expert_id, index=index)
         if not review.handed_in_at:
             if review.closed:

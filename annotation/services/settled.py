@@ -1,7 +1,7 @@
-"""What was settled against an expert: a list to learn from, once the resolution is over.
+"""What was settled: all of it for managers; against an expert, a list to learn from, once the resolution is over.
 
-It opens when a resolution is closed and closes while another, or a re-judgement, is open: until then nobody judging
-again sees what came of it.
+That one opens when a resolution is closed and closes while another, or a re-judgement, is open: until then nobody
+judging again sees what came of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,6 +76,48 @@ def settled_against(campaign: Campaign, user: User) -> list[Settled]:
         for item in items
     ]
     return sorted(lines, key=lambda line: (line.thread is None, line.thread or 0, line.item.key))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettledItem:
+    """An item that was settled, for managers: its label, whether an arbiter decided it, and what was said of it."""
+
+    item: Item
+    label: str
+    by_arbiter: bool
+    reason: str
+    decision: str
+    thread: int | None
+
+
+def settled_items(campaign: Campaign) -> list[SettledItem]:
+    """What an arbiter decided and what has a label since its experts judged it again, in the order of import, without
+    what is being judged again now. Seven queries.
+    """
+    decisions = {
+        decision.item_id: decision
+        for decision in Arbitration.objects.filter(item__campaign=campaign, taken_back_at__isnull=True)
+    }
+    given_again = Assignment.objects.filter(
+        round__campaign=campaign, round__kind__in=AGAIN, withdrawn_at__isnull=True
+    )
+    states = set(given_again.values_list("item", "round__state"))
+    at_work = {item for item, state in states if state == Round.State.OPEN}
+    again = {item for item, _state in states} - at_work
+    outcomes = _outcomes(campaign, again | decisions.keys(), decisions)
+    threads = {thread.item_id: thread for thread in Thread.objects.filter(item__in=outcomes)}
+    items = Item.objects.active().filter(pk__in=outcomes).select_related("unit", "context")
+    return [
+        SettledItem(
+            item=item,
+            label=outcomes[item.pk][1],
+            by_arbiter=item.pk in decisions,
+            reason=decisions[item.pk].reason if item.pk in decisions else "",
+            decision=thread.decision if (thread := threads.get(item.pk)) and thread.resolved_at else "",
+            thread=thread.pk if thread else None,
+        )
+        for item in items.order_by("position")
+    ]
 
 
 def _outcomes(

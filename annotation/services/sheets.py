@@ -1,4 +1,7 @@
-"""The answers to one screen, as they are sent and as they are acknowledged."""
+"""The answers to one screen, as they are sent and as they are acknowledged.
+
+What is sent names rows by the numbers that its expert knows (`seat_numbers`); here they are primary keys again.
+"""
 
 import hashlib
 import json
@@ -43,7 +46,7 @@ class Sheet:
     answers: tuple[Answer, ...]
     timing: Timing = field(default_factory=Timing)
     reference_seen: bool | None = None
-    guideline: int | None = None  # the version before the expert; None: the one in force
+    guideline: int | None = None  # the version before the expert; None: the last one they know
     conditions: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -57,5 +60,5 @@ class Sheet:
 class Saved:
     """An acknowledged answer: this assignment now stands at this revision."""
 
-    assignment: int
+    assignment: int  # the number by which its expert knows it
     revision: int

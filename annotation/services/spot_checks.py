@@ -16,7 +16,6 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -28,14 +27,15 @@ from annotation.services.campaigns import check_seed, main_round
 from annotation.services.errors import NotYours, Refused
 from annotation.services.layout import CHUNK
 from annotation.services.peeks import PEEK
-from annotation.services.people import audit
+from annotation.services.people import PERSON_REMOVED, audit
 from annotation.services.rounds import Share, close_round, described, open_round, round_of
+from annotation.services.turns import turn
 
 REASON_LENGTH = 500
 MINIMUM = 1  # of each stratum
 # What a person did in a campaign that may have shown them who judged, or how.
 LOOKED = (
-    *("names shown", "names exported", "personal data exported", PEEK),
+    *("names shown", "names exported", "names read", "personal data exported", PEEK),
     *("judgements imported", "label decided by an arbiter"),
 )
 
@@ -144,6 +144,12 @@ def parts_to_check(campaign: Campaign) -> list[Part]:
     ]
 
 
+def frozen_parts(campaign: Campaign) -> set[int]:
+    """The indexes of parts that are not given back: of closed batches, whose answers are frozen. One query."""
+    closed = main_round(campaign).parts.filter(design__closed_at__isnull=False)
+    return set(closed.values_list("index", flat=True))
+
+
 def units_to_check(campaign: Campaign, parts: Sequence[Part]) -> list[Unit]:
     """All units of these parts, in the order of import. One query."""
     rows = (
@@ -175,6 +181,18 @@ def checkers_of(campaign: Campaign) -> list[Membership]:
         .select_related("user")
         .order_by(Exists(given), "pk")
     )
+
+
+def likely_to_judge(campaign: Campaign, members: Sequence[Membership]) -> list[Membership]:
+    """Who of these is offered as chosen where independent work is given out: whoever was given some before, all where
+    nobody was; never who checks others' work, since a checker must be given none of it. One query.
+    """
+    given = Assignment.objects.filter(round__campaign=campaign).order_by()
+    kinds: dict[int, set[str]] = defaultdict(set)
+    for expert, kind in given.values_list("expert", "round__kind").distinct():
+        kinds[expert].add(kind)
+    others = [member for member in members if Round.Kind.SPOT_CHECK not in kinds[member.user_id]]
+    return [member for member in others if kinds[member.user_id]] or others
 
 
 def plan_spot_check(
@@ -262,16 +280,32 @@ def _refuse_who_has_seen(campaign: Campaign, checker: Membership, units: Sequenc
             )
             % {"checker": checker.pseudonym, "seen": seen, "n": len(units)}
         )
-    looked = AuditEntry.objects.filter(campaign=campaign, actor=checker.user_id, action__in=LOOKED)
-    entry = looked.order_by("at").first()
-    if entry is not None:
+    # Pages and files show managers and viewers answers, and not every look of theirs is written down.
+    other_role = Q(
+        action=PERSON_REMOVED,
+        detail__person=checker.user.username,
+        detail__role__in=[Membership.Role.MANAGER, Membership.Role.VIEWER],
+    )
+    looked = Q(actor=checker.user_id, action__in=LOOKED)
+    entry = AuditEntry.objects.filter(looked | other_role, campaign=campaign).order_by("at").first()
+    if entry is None:
+        return
+    told = {"checker": checker.pseudonym, "day": f"{timezone.localtime(entry.at):%Y-%m-%d}"}
+    if entry.action == PERSON_REMOVED:
         raise Refused(
             _(
-                "%(checker)s has looked at names or figures of this campaign (%(day)s), so a check by them is not "
-                "blind. Choose somebody else."
+                "%(checker)s was a manager or viewer of this campaign before (until %(day)s), so a check by them is "
+                "not blind. Choose somebody else."
             )
-            % {"checker": checker.pseudonym, "day": f"{timezone.localtime(entry.at):%Y-%m-%d}"}
+            % told
         )
+    raise Refused(
+        _(
+            "%(checker)s has looked at names or figures of this campaign (%(day)s), so a check by them is not "
+            "blind. Choose somebody else."
+        )
+        % told
+    )
 
 
 def open_spot_check(
@@ -291,8 +325,7 @@ def open_spot_check(
 
     `confirmed_hash` is what the manager was shown; if the campaign has changed since, nothing is stored.
     """
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+    with turn(campaign):
         planned = plan_spot_check(
             campaign, checker=checker, parts=parts, n=n, seed=seed, error=error, rule=rule
         )
@@ -359,8 +392,8 @@ def decide(
     reason = reason.strip()
     if not reason or len(reason) > REASON_LENGTH:
         raise Refused(_("Give the reason in 1 to %(limit)d characters.") % {"limit": REASON_LENGTH})
-    with transaction.atomic():
-        round_ = Round.objects.select_for_update().select_related("campaign").get(pk=round_.pk)
+    with turn(round_.campaign_id):
+        round_.refresh_from_db()
         if round_.state != Round.State.OPEN:
             raise Refused(_("This spot check is decided already."))
         if decision != Decision.STOPPED and still_to_check(round_):

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from annotation.models import Campaign, Item, Surplus
+from django.db.models import Exists, OuterRef, QuerySet
+
+from annotation.models import Annotation, Campaign, Item, Surplus
 from annotation.protocol.base import get_protocol
 
 SHOWN = 200
@@ -26,14 +28,20 @@ class SurplusLine:
 
 def surplus_count(campaign: Campaign) -> int:
     """How many late answers are kept aside."""
-    return Surplus.objects.filter(assignment__round__campaign=campaign).count()
+    return _kept(campaign).count()
+
+
+def _kept(campaign: Campaign) -> QuerySet[Surplus]:
+    """Not those that were sent again and stored once their item was back."""
+    stored = Annotation.objects.filter(assignment=OuterRef("assignment"), client_key=OuterRef("client_key"))
+    return Surplus.objects.filter(~Exists(stored), assignment__round__campaign=campaign)
 
 
 def surplus_lines(campaign: Campaign) -> Sequence[SurplusLine]:
     """The latest late answers first. Two queries."""
     pseudonyms = dict(campaign.memberships.values_list("user", "pseudonym"))
     found = (
-        Surplus.objects.filter(assignment__round__campaign=campaign)
+        _kept(campaign)
         .select_related("assignment__item__unit", "assignment__item__context")
         .order_by("-received_at", "-id")[:SHOWN]
     )

@@ -8,7 +8,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path, PurePath
@@ -154,6 +155,14 @@ def remove_left_behind() -> None:
     for folder in _folders():
         if folder.stat().st_mtime < oldest:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def forget_uploads(campaigns: Collection[int]) -> None:
+    """Remove everything that was sent for these campaigns, stored or not: it may name somebody."""
+    for folder in _folders():
+        with suppress(OSError, ValueError):
+            if json.loads((folder / NOTE).read_text(encoding="utf-8"))["campaign"] in campaigns:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _folders() -> Iterable[Path]:

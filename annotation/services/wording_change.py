@@ -4,16 +4,25 @@ import json
 from collections.abc import Sequence
 from hashlib import sha256
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
 from annotation.models import Annotation, Campaign, Item, Part, User
-from annotation.protocol.wording import Change, Wording, changed_relations, changes, own_part, read_wording
+from annotation.protocol.wording import (
+    Change,
+    Wording,
+    WordingError,
+    changed_relations,
+    changes,
+    own_part,
+    read_wording,
+    unclear_answers,
+)
 from annotation.services.errors import Refused
 from annotation.services.guidelines import store_version
 from annotation.services.people import audit
 from annotation.services.rounds import latest_guideline
+from annotation.services.turns import turn
 from annotation.services.wording import wording_of
 
 LISTED = 20  # changed places in the record of what managers did
@@ -31,6 +40,9 @@ def preview(campaign: Campaign, document: object) -> tuple[Wording, list[Change]
     Raises WordingError for what is wrong with the document, Refused where something in use would vanish.
     """
     wording = read_wording(campaign.protocol, document)
+    unclear = unclear_answers(wording)
+    if unclear:
+        raise WordingError(unclear)
     _refuse_vanishing(campaign, wording)
     return wording, changes(wording_of(campaign), wording)
 
@@ -44,8 +56,7 @@ def change_wording(
     so that an answer says under which wording it was given. With `judge_again` that version touches the relations that
     are new or say something else.
     """
-    with transaction.atomic():
-        Campaign.objects.filter(pk=campaign.pk).update(seed=campaign.seed)  # two at once queue up here
+    with turn(campaign):
         stored = Campaign.objects.get(pk=campaign.pk)
         before = wording_of(stored)
         wording, changed = preview(stored, document)

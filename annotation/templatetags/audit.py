@@ -1,11 +1,13 @@
 """What managers did, in words: actions, what they were about, and values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+
+from annotation.models import Campaign
 
 register = template.Library()
 
@@ -32,7 +34,7 @@ ACTION_WORDS = {
     "gold marked": gettext_lazy("items with a known label marked"),
     "gold unmarked": gettext_lazy("items with a known label unmarked"),
     "guidelines changed": gettext_lazy("guidelines changed"),
-    "interim figures": gettext_lazy("interim figures computed"),
+    "interim figures": gettext_lazy("interim figures or answers looked at"),
     "invitation accepted": gettext_lazy("invitation accepted"),
     "invitation created": gettext_lazy("invitation made"),
     "invitation revoked": gettext_lazy("invitation ended"),
@@ -43,6 +45,7 @@ ACTION_WORDS = {
     "judgements imported": gettext_lazy("judgements imported"),
     "label decided by an arbiter": gettext_lazy("label decided by an arbiter"),
     "names exported": gettext_lazy("names exported"),
+    "names read": gettext_lazy("names read by a program"),
     "names shown": gettext_lazy("names shown"),
     "part given back": gettext_lazy("part given back"),
     "parts assigned": gettext_lazy("parts given out"),
@@ -55,6 +58,7 @@ ACTION_WORDS = {
     "precedent taken back": gettext_lazy("precedent taken back"),
     "question answered": gettext_lazy("question answered"),
     "release frozen": gettext_lazy("release frozen"),
+    "report looked at": gettext_lazy("report looked at"),
     "repeats taken out": gettext_lazy("repeats taken out"),
     "round closed": gettext_lazy("round closed"),
     "round due date set": gettext_lazy("due date of a round set"),
@@ -71,16 +75,26 @@ ACTION_WORDS = {
 }
 # What an entry tells; keys that are not here are shown as they are.
 KEY_WORDS = {
+    "a": gettext_lazy("first"),
+    "about": gettext_lazy("about"),
     "added": gettext_lazy("added"),
     "audience": gettext_lazy("who may submit"),
     "automatic": gettext_lazy("by itself"),
+    "b": gettext_lazy("second"),
     "batch": gettext_lazy("batch"),
+    "changed": gettext_lazy("changed"),
+    "checker": gettext_lazy("checker"),
     "days": gettext_lazy("valid for days"),
     "decision": gettext_lazy("decision"),
     "design": gettext_lazy("design"),
+    "distance": gettext_lazy("units between"),
+    "drawn": gettext_lazy("drawn"),
     "file": gettext_lazy("file"),
     "filled": gettext_lazy("filled in"),
+    "filled_fields": gettext_lazy("cells filled in"),
     "format": gettext_lazy("format"),
+    "from": gettext_lazy("from"),
+    "given_before": gettext_lazy("given to the checker before"),
     "handed_in": gettext_lazy("handed in"),
     "hash": gettext_lazy("fingerprint"),
     "head": gettext_lazy("head"),
@@ -90,15 +104,21 @@ KEY_WORDS = {
     "k": gettext_lazy("experts per item"),
     "key": gettext_lazy("key"),
     "kind": gettext_lazy("kind"),
+    "loads": gettext_lazy("items of each expert"),
+    "looked": gettext_lazy("looked at before"),
     "missing": gettext_lazy("answers missing"),
     "n": gettext_lazy("number"),
-    "name": gettext_lazy("name"),
+    "n_items": gettext_lazy("items"),
+    "name": gettext_lazy("under the name"),
     "not_handed_in": gettext_lazy("not handed in by"),
+    "note": gettext_lazy("note"),
     "number": gettext_lazy("number"),
     "open_answers": gettext_lazy("answers still to come"),
     "order": gettext_lazy("order of triples"),
     "page": gettext_lazy("page"),
+    "pairs": gettext_lazy("items that pairs share"),
     "part": gettext_lazy("part"),
+    "percent": gettext_lazy("share in %"),
     "person": gettext_lazy("person"),
     "places": gettext_lazy("places"),
     "position": gettext_lazy("position"),
@@ -107,10 +127,13 @@ KEY_WORDS = {
     "pseudonym": gettext_lazy("known as"),
     "question": gettext_lazy("question"),
     "quota": gettext_lazy("submissions allowed"),
+    "quotas": gettext_lazy("shares"),
     "reason": gettext_lazy("reason"),
     "reasons": gettext_lazy("why a compound is wrong"),
     "reference": gettext_lazy("reference"),
+    "repeats_withdrawn": gettext_lazy("repeats withdrawn"),
     "replaced": gettext_lazy("replaced"),
+    "rework": gettext_lazy("parts to be done again"),
     "role": gettext_lazy("role"),
     "round": gettext_lazy("round"),
     "rounds": gettext_lazy("rounds"),
@@ -121,9 +144,13 @@ KEY_WORDS = {
     "sha256": gettext_lazy("SHA-256"),
     "source": gettext_lazy("source"),
     "state": gettext_lazy("state"),
+    "stuck": gettext_lazy("units that stayed"),
     "system": gettext_lazy("system"),
+    "table": gettext_lazy("table or report"),
     "tail": gettext_lazy("tail"),
+    "thread": gettext_lazy("discussion"),
     "title": gettext_lazy("title"),
+    "to": gettext_lazy("to"),
     "touches": gettext_lazy("touches"),
     "translation": gettext_lazy("translation"),
     "units": gettext_lazy("units"),
@@ -132,26 +159,69 @@ KEY_WORDS = {
     "zero_detail": gettext_lazy("say why a triple is not plausible"),
 }
 VALUE_WORDS = {
+    "accept": gettext_lazy("accepted"),
+    "agreement": gettext_lazy("agreement"),
     "archived": gettext_lazy("archived"),
+    "atom": gettext_lazy("atom"),
     "closed": gettext_lazy("closed"),
+    "comparison": gettext_lazy("comparison of systems"),
     "compound": gettext_lazy("compounds"),
+    "compound-check": gettext_lazy("automatic check against the experts"),
     "counts": gettext_lazy("counts"),
     "dry_run": gettext_lazy("dry run"),
+    "error-rates": gettext_lazy("error rates"),
+    "estimate": gettext_lazy("estimate of error rates"),
+    "evidence": gettext_lazy("how experts worked"),
     "expert": gettext_lazy("expert"),
+    "gold": gettext_lazy("answers to items whose label is known"),
     "handed in": gettext_lazy("handed in"),
+    "human": gettext_lazy("human performance"),
     "main": gettext_lazy("main"),
     "manager": gettext_lazy("manager"),
+    "no_gate": gettext_lazy("no gate"),
+    "not_passed": gettext_lazy("not passed"),
     "open": gettext_lazy("open"),
-    "rejudgement": gettext_lazy("re-judgement"),
+    "overridden": gettext_lazy("not passed, gone on with a reason"),
+    "passed": gettext_lazy("passed"),
+    "pattern": gettext_lazy("pattern"),
+    "plan": gettext_lazy("planning from rates so far"),
+    "rejudgement": gettext_lazy("second look"),
+    "relation": gettext_lazy("relation"),
     "repeat": gettext_lazy("repeat"),
     "resolution": gettext_lazy("resolution"),
+    "rework": gettext_lazy("rework"),
     "spot_check": gettext_lazy("spot check"),
+    "stopped": gettext_lazy("stopped"),
+    "taken_back": gettext_lazy("taken back"),
     "triple": gettext_lazy("triples"),
     "viewer": gettext_lazy("viewer"),
+    "what-if": gettext_lazy("labels under another rule or model"),
     "withdrawn": gettext_lazy("withdrawn"),
 }
 # Whose values are words of the site; elsewhere the same word may be somebody's own.
-_CODED = frozenset({"state", "role", "round", "protocol"})
+_CODED = frozenset({"state", "role", "round", "protocol", "decision", "about", "kind"})
+_CHOICES: Mapping[str, Any] = {
+    "reference": Campaign.Reference,
+    "reasons": Campaign.Reasons,
+    "order": Campaign.Order,
+    "design": {
+        "cyclic": gettext_lazy("cyclic"),
+        "pairs": gettext_lazy("in pairs"),
+        "single": gettext_lazy("single"),
+    },
+}
+# Numbers of rows, which tell people nothing; what they are about stands beside them.
+_ROWS = frozenset({"annotation", "design", "example", "item", "precedent", "question", "thread"})
+
+
+@register.filter
+def told(facts: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """What of an entry is for people: without what is empty, and without numbers of rows. Files keep these."""
+    return [
+        (name, value)
+        for name, value in facts
+        if not (value is None or value in ("", [], {}) or (name in _ROWS and isinstance(value, int)))
+    ]
 
 
 @register.filter
@@ -174,12 +244,26 @@ def value_word(value: Any, key: str = "") -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, Mapping):
-        return _("; ").join(f"{key_word(name)}: {value_word(one, name)}" for name, one in value.items())
+        if value.keys() == {"a", "b", "n_items"}:  # two people and what they share
+            return f"{value['a']} – {value['b']}{_(': ')}{value['n_items']}"
+        return _("; ").join(
+            f"{key_word(name)}{_(': ')}{value_word(one, name)}" for name, one in value.items()
+        )
     if isinstance(value, list):
         shown = _(", ").join(value_word(one, key) for one in value[:MOST_VALUES])
         return f"{shown} …" if len(value) > MOST_VALUES else shown
+    if isinstance(value, float):
+        return f"{value:.4g}"
     if key == "part" and isinstance(value, int):
         return str(value + 1)  # people count from 1
     if key in _CODED:
         return str(VALUE_WORDS.get(str(value), value))
+    if key in _CHOICES:
+        return _chosen(_CHOICES[key], str(value))
     return str(value)
+
+
+def _chosen(choices: Any, value: str) -> str:
+    """The word of a choice; what is none stays as it is."""
+    words = choices if isinstance(choices, Mapping) else dict(choices.choices)
+    return str(words.get(value, value))

@@ -10,12 +10,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.models import Campaign, Job, Membership, Round
+from annotation.protocol.compound import COMPOUND
 from annotation.protocol.labels import REASONS
 from annotation.services.discussion import unread_threads
 from annotation.services.overview import ExpertLine
 from annotation.services.part_names import part_name
 from annotation.services.round_progress import ExpertShare
+from annotation.services.rounds import FIRST_DRAWN
 from annotation.services.sentences import message_of
+from annotation.services.wording import wording_of
 from annotation.templatetags.seat import in_language
 
 register = template.Library()
@@ -23,6 +26,47 @@ register = template.Library()
 CHECK_WORDS = {
     "exactly k experts per item": gettext_lazy("Every item given out has exactly its number of experts"),
     "units are never torn": gettext_lazy("No unit is torn between two parts"),
+    "assignments stand in their place": gettext_lazy(
+        "Everything given out names its own item, unit and part"
+    ),
+    "one screen in one place": gettext_lazy(
+        "On one screen stands one unit, and each comes up at its own place"
+    ),
+    "experts take part": gettext_lazy("Who was given items is an expert of the campaign"),
+    "somebody manages": gettext_lazy("The campaign has a manager, if it ever had one"),
+    "moves add up": gettext_lazy("What was recorded of moved units agrees with what was given out"),
+    "answers are the protocol's": gettext_lazy("Every answer, known label and decision is one that there is"),
+    "nothing is open in what is handed in": gettext_lazy(
+        "Nobody is asked for an answer in a closed batch or a part that was handed in. Earlier versions could leave "
+        "such places behind when an item was restored"
+    ),
+    "discussion waits for judging": gettext_lazy(
+        "Nothing is discussed or decided while it is judged independently"
+    ),
+    "items are judged again in their slots": gettext_lazy(
+        "Items are judged again by the experts who judged them, and resolved once they are discussed"
+    ),
+    "checkers have not judged": gettext_lazy("Who checks an item has not judged it"),
+    "final labels are of items that count": gettext_lazy("No item was labelled after it was taken out"),
+    "withdrawn items rest": gettext_lazy("Nobody is asked for an item that was withdrawn or replaced"),
+    "replaced items have a successor": gettext_lazy("Where a text was replaced, another stands in its place"),
+    "set-aside items stay out": gettext_lazy(
+        "What is set aside for a dry run is in that dry run and not in the main round"
+    ),
+    "gold stands on texts that stand": gettext_lazy(
+        "No gold mark is on a text that was replaced. Earlier versions left the mark there"
+    ),
+    "rounds end together": gettext_lazy(
+        "Rounds are open or closed as the campaign and the main round are, and have its number of experts"
+    ),
+    "guidelines are the campaign's": gettext_lazy(
+        "Every answer goes by the campaign's guidelines, every open round by the newest. Earlier versions left a round "
+        "that was opened again under the older one"
+    ),
+    "repeats have originals": gettext_lazy("Who judges an item again has judged it before"),
+    "repeats wait for somebody": gettext_lazy(
+        "Every repeat that is still to come is that of an expert who is here"
+    ),
     "answers agree with their annotations": gettext_lazy("Every answer is the last one its expert saved"),
     "final labels follow their rule": gettext_lazy("Every final label follows from its answers by its rule"),
     "frozen answers stay frozen": gettext_lazy("No frozen answer was changed or can be"),
@@ -39,6 +83,10 @@ REPORT_WORDS = {
     "plan": gettext_lazy("Planning"),
     "what-if": gettext_lazy("What if"),
     "evidence": gettext_lazy("How experts worked"),
+    "gold": gettext_lazy("Gold items"),
+    "annotations": gettext_lazy("Judgements"),
+    "labels": gettext_lazy("Final labels"),
+    "release": gettext_lazy("Release"),
 }
 STATE_KINDS = {
     Job.State.PENDING: "",
@@ -62,9 +110,10 @@ def grouped(number: object) -> object:
 
 @register.filter
 def label_word(label: str, campaign: Campaign) -> str:
-    """A final label in words."""
+    """A final label in words: a compound's is one of its answers, and called as the campaign calls these."""
     if campaign.protocol == Campaign.Protocol.COMPOUND:
-        return _("correct") if label == "1" else _("wrong")
+        answer = COMPOUND.answer("1" if label == "1" else "0")
+        return in_language(wording_of(campaign).answer_words(answer))
     return _("plausible") if label == "1" else _("not plausible")
 
 
@@ -130,7 +179,9 @@ def round_name(round_: Round) -> str:
     if round_.kind == Round.Kind.MAIN:
         return _("Main round")
     if round_.kind == Round.Kind.REPEAT:
-        return _("Repeats %(number)d") % {"number": round_.number}
+        if round_.number < FIRST_DRAWN:
+            return _("Repeats, imported")
+        return _("Repeats %(number)d") % {"number": round_.number - FIRST_DRAWN + 1}
     return part_name(round_.kind, round_.number, 0)
 
 

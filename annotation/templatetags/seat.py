@@ -12,7 +12,6 @@ from annotation.models import Guideline
 from annotation.protocol.base import get_protocol
 from annotation.protocol.definition import Words
 from annotation.protocol.display import chips, joined_translation, marked_source
-from annotation.protocol.triple import TRIPLE
 from annotation.protocol.wording import Wording
 
 register = template.Library()
@@ -73,8 +72,8 @@ def unlike(relation: str, wording: Wording) -> str:
 
 @register.filter
 def answer_word(score: str, wording: Wording) -> str:
-    """An example's answer in words; experts never see the scores."""
-    return in_language(wording.answer_words(TRIPLE.answer(score)))
+    """The answer of a score in words; experts never see the scores."""
+    return in_language(wording.answer_words(get_protocol(wording.protocol).answer(score)))
 
 
 @register.filter

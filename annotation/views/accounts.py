@@ -1,6 +1,7 @@
 """Coming in and going out, one's own account, the language and the colours of the pages."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -29,6 +30,7 @@ from annotation.services.access import (
     revoke_token,
 )
 from annotation.services.errors import NotYours
+from annotation.services.notice import has_to_read
 from annotation.services.people import campaigns_of
 from annotation.views.refusals import plain_refusals
 
@@ -118,7 +120,13 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def token_create(request: HttpRequest) -> HttpResponse:
-    """Make a personal key. The answer to this request is the only place that ever shows it."""
+    """Make a personal key. The answer to this request is the only place that ever shows it.
+
+    A program may judge in its person's name, so an expert has read what is recorded before, as they do before the
+    first unit.
+    """
+    if has_to_read(signed_in(request).user):
+        return redirect(f"{reverse('recorded')}?{urlencode({'next': reverse('account')})}")
     form = TokenForm(request.POST)
     if not form.is_valid():
         return _account_page(request, form)
@@ -127,11 +135,18 @@ def token_create(request: HttpRequest) -> HttpResponse:
 
 
 def _account_page(request: HttpRequest, form: TokenForm, **context: object) -> HttpResponse:
-    tokens = signed_in(request).user.tokens.order_by(F("revoked_at").desc(nulls_first=True), "-created_at")
+    user = signed_in(request).user
+    tokens = user.tokens.order_by(F("revoked_at").desc(nulls_first=True), "-created_at")
     return render(
         request,
         "annotation/account.html",
-        {"form": form, "tokens": tokens, "here": reverse("account"), **context},
+        {
+            "form": form,
+            "tokens": tokens,
+            "here": reverse("account"),
+            "has_to_read": has_to_read(user),
+            **context,
+        },
     )
 
 
@@ -190,7 +205,7 @@ def _cookie_options() -> dict[str, Any]:
 
 def safe_page(request: HttpRequest, target: str) -> str:
     """Where somebody wants to go on, if that is a page of ours; else the first page."""
-    ours = url_has_allowed_host_and_scheme(
+    ours = target.startswith("/") and url_has_allowed_host_and_scheme(
         target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     return target if ours else reverse("home")

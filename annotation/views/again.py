@@ -53,9 +53,11 @@ def resolution(request: PersonRequest, member: Membership) -> HttpResponse:
     page = Paginator(list(service.to_settle(campaign, found)), PAGE).get_page(request.GET.get("page"))
     items = list(page.object_list)
     standing = standings(campaign, items)
+    planned = plan_again(campaign, found.items)
     context = {
         "contrasts": found,
-        "plan": plan_again(campaign, found.items),
+        "plan": planned,
+        "n_before": len(set(found.before) & set(planned.items)),
         "form": form,
         "rounds": _rounds(campaign, RESOLUTION),
         "page": page,
@@ -70,15 +72,17 @@ def resolution(request: PersonRequest, member: Membership) -> HttpResponse:
 @plain_refusals
 @members_only(MANAGER)
 def rejudgement(request: PersonRequest, member: Membership) -> HttpResponse:
-    """What a version of the guidelines touches (`?version=…`, by default the latest), and who would judge it again."""
+    """What the versions of the guidelines touch, or one of them (`?version=…`), and who would judge it again."""
     campaign = member.campaign
-    guideline = re_service.guideline_of(campaign, _version(request, campaign))
+    version = _version(request)
+    touching = re_service.touching_versions(campaign)
+    chosen = touching if version is None else [re_service.guideline_of(campaign, version)]
     form = DueDateForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
             made = re_service.open_rejudgement(
                 campaign,
-                guideline.version,
+                version,
                 by=request.user,
                 confirmed=request.POST.get("hash", ""),
                 due_on=form.cleaned_data["due_on"],
@@ -89,10 +93,10 @@ def rejudgement(request: PersonRequest, member: Membership) -> HttpResponse:
             messages.success(request, _("The second look is open."))
             return redirect("rejudgement_round", campaign.slug, made.number)
     context = {
-        "guideline": guideline,
-        "versions": campaign.guidelines.exclude(touches={}).order_by("-version"),
-        "touched": re_service.told_apart(guideline),
-        "plan": re_service.plan_rejudgement(guideline),
+        "guideline": None if version is None else chosen[0],
+        "versions": touching[::-1],
+        "touched": re_service.told_apart(campaign, chosen),
+        "plan": re_service.plan_rejudgement(campaign, chosen),
         "form": form,
         "rounds": _rounds(campaign, REJUDGEMENT),
     }
@@ -100,15 +104,14 @@ def rejudgement(request: PersonRequest, member: Membership) -> HttpResponse:
     return campaign_page(request, member, "annotation/rejudgement.html", context, tab="rounds", status=status)
 
 
-def _version(request: PersonRequest, campaign: Campaign) -> int:
-    """The version asked for; else the latest that touches anything, else the latest."""
+def _version(request: PersonRequest) -> int | None:
+    """The version asked for; None for all."""
     raw = request.GET.get("version", "")
-    if raw:
-        if not (raw.isascii() and raw.isdigit() and len(raw) < 6):
-            raise Http404
-        return int(raw)
-    versions = list(campaign.guidelines.order_by("-version"))
-    return next((one.version for one in versions if one.touches), versions[0].version)
+    if not raw:
+        return None
+    if not (raw.isascii() and raw.isdigit() and len(raw) < 6):
+        raise Http404
+    return int(raw)
 
 
 def _rounds(campaign: Campaign, kind: str) -> QuerySet[Round]:

@@ -15,9 +15,10 @@ from annotation.forms import RulingForm, Text
 from annotation.models import Campaign, Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.protocol.base import get_protocol
-from annotation.services.attention import failed_jobs, files_with_conflicts, reports
+from annotation.services.attention import Stage, failed_jobs, files_with_conflicts, reports
 from annotation.services.errors import NotYours, Refused
-from annotation.services.fix_text import FIELDS, TEXT_LENGTH, answered_by, fix_text, texts_of
+from annotation.services.fix_text import FIELDS, TEXT_LENGTH, consequences, fix_text, texts_of
+from annotation.services.looked_at import NOTE_LENGTH, leave_as_is
 from annotation.services.questions import unanswered
 from annotation.services.returns import RULING_LENGTH, return_answer
 from annotation.services.round_progress import round_lines
@@ -64,13 +65,15 @@ def _attention_page(
     causes = get_protocol(campaign.protocol).cannot_judge_causes
     context = {
         "waiting": reports(campaign, after=int(after) if after.isdecimal() and len(after) < 19 else 0),
-        "returned": reports(campaign, returned=True),
+        "returned": reports(campaign, Stage.RETURNED),
+        "looked_at": reports(campaign, Stage.LOOKED_AT),
         "questions": unanswered(campaign),
         "conflicts": files_with_conflicts(campaign),
         "jobs": [JobLine(job, job_title(job, numbers)) for job in failed_jobs(campaign)],
         "late": [line for line in round_lines(campaign) if line.late],
         "causes": {cause.code: cause.words for cause in causes},
         "limit": RULING_LENGTH,
+        "note_limit": NOTE_LENGTH,
         "tried": tried or {},
         "here": reverse("attention", args=[campaign.slug]),
     }
@@ -97,6 +100,23 @@ def answer_return(request: PersonRequest, member: Membership, pk: int) -> HttpRe
     return redirect("attention", member.campaign.slug)
 
 
+@require_POST
+@plain_refusals
+@members_only(MANAGER)
+def problem_leave(request: PersonRequest, member: Membership, pk: int) -> HttpResponse:
+    """Leave an answer that reports something as it is, with a note."""
+    note = request.POST.get("note", "")
+    try:
+        leave_as_is(member.campaign, assignment=pk, note=note, by=request.user)
+    except NotYours:
+        raise
+    except Refused as refusal:
+        tried = {pk: {"note": note, "note_error": translated(refusal.message)}}
+        return _attention_page(request, member, tried=tried, status=400)
+    messages.success(request, _("It is noted; the answer stays as it is."))
+    return redirect("attention", member.campaign.slug)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @plain_refusals
 @members_only(MANAGER)
@@ -104,6 +124,7 @@ def item_fix(request: PersonRequest, member: Membership, pk: int) -> HttpRespons
     """Put an item's text right; its experts are asked for the corrected one."""
     campaign = member.campaign
     item, texts = texts_of(campaign, pk)
+    follows = consequences(item)
     form = FixForm(request.POST if request.method == "POST" else None, campaign=campaign, texts=texts)
     if request.method == "POST" and form.is_valid():
         try:
@@ -113,9 +134,14 @@ def item_fix(request: PersonRequest, member: Membership, pk: int) -> HttpRespons
         except Refused as refusal:
             form.add_error(None, translated(refusal.message))
         else:
-            messages.success(request, _("The corrected text is stored, and its experts are asked for it."))
+            messages.success(
+                request,
+                _("The corrected text is stored, and its experts are asked for it.")
+                if follows.asked
+                else _("The corrected text is stored. Nobody is asked for it."),
+            )
             return redirect("attention", campaign.slug)
-    context = {"form": form, "item": item, "answered": answered_by(item)}
+    context = {"form": form, "item": item, "follows": follows}
     return campaign_page(
         request,
         member,

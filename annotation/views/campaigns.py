@@ -23,6 +23,8 @@ from annotation.permissions import (
 from annotation.protocol.base import get_protocol
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.labels import fitting_rules
+from annotation.services.attention import report_counts
+from annotation.services.campaign_state import closing_reason
 from annotation.services.campaigns import create_campaign
 from annotation.services.errors import Refused
 from annotation.services.guidelines import guideline_state
@@ -31,8 +33,8 @@ from annotation.services.labels import rule_for
 from annotation.services.overview import overview
 from annotation.services.peeks import peeks_of
 from annotation.services.people import audit
-from annotation.services.returns import outstanding
 from annotation.services.sentences import translated
+from annotation.services.unsettled import Unsettled, unsettled
 from annotation.services.verify import CHECKS, unfinished_imports
 from annotation.services.verify import verify as find_violations
 from annotation.views.campaign_page import campaign_page
@@ -74,18 +76,20 @@ def campaign_names(request: PersonRequest, member: Membership) -> HttpResponse:
 
 
 def _campaign_page(request: PersonRequest, member: Membership, *, names: bool = False) -> HttpResponse:
-    found = overview(member.campaign)
+    found, manages = overview(member.campaign), member.role == MANAGER
     context = {
         "overview": found,
         "guideline": guideline_state(member.campaign),
+        "unsettled": unsettled(member.campaign, imported=found.imported) if manages else Unsettled(),
+        "closing_reason": closing_reason(member.campaign),
         "names": names,
-        "returned": outstanding(member.campaign).count() if member.role == MANAGER else 0,
+        "reports": report_counts(member.campaign),
         "late": [line for line in found.rounds if line.late],
         "today": timezone.localdate(),
         "rules": rules_of(member.campaign),
         "formats": FORMATS,
         "worker": worker_health(),
-        "peeks": peeks_of(member.campaign) if member.role == MANAGER else [],
+        "peeks": peeks_of(member.campaign) if manages else [],
     }
     return campaign_page(request, member, "annotation/campaign.html", context, tab="campaign")
 

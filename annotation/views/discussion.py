@@ -13,16 +13,18 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.forms import OnceForm, Text
-from annotation.models import Item, Membership
+from annotation.models import Campaign, Item, Membership
 from annotation.permissions import EXPERT, MANAGER, PersonRequest, members_only
 from annotation.protocol.base import get_protocol
 from annotation.protocol.errors import ProtocolError
 from annotation.services import arbitration, jobs
 from annotation.services import discussion as service
 from annotation.services.errors import NotYours, Refused
+from annotation.services.frozen import standings
 from annotation.services.sentences import translated
 from annotation.services.wording import wording_of
 from annotation.tasks import wake
+from annotation.templatetags.manage import label_word
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
@@ -60,10 +62,11 @@ class LabelForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
-    def __init__(self, data: Any = None, *, compound: bool) -> None:
+    def __init__(self, data: Any = None, *, campaign: Campaign) -> None:
         super().__init__(data)
-        words = (_("correct"), _("wrong")) if compound else (_("plausible"), _("not plausible"))
-        self.fields["label"].choices = list(zip(arbitration.LABELS, words, strict=True))  # type: ignore[attr-defined]
+        self.fields["label"].choices = [  # type: ignore[attr-defined]
+            (label, label_word(label, campaign)) for label in arbitration.LABELS
+        ]
 
 
 @require_safe
@@ -116,19 +119,27 @@ def _thread_page(
     found = service.thread_page(member, pk)
     form = form or CommentForm()
     decision = decision or DecisionForm(initial={"decision": found.thread.decision})
-    causes = get_protocol(member.campaign.protocol).cannot_judge_causes
     context = {
         "found": found,
         "thread": found.thread,
         "item": found.item,
         "form": form,
         "decision_form": decision,
-        "causes": {cause.code: cause.words for cause in causes},
-        "reasons": {reason.code: reason.words for reason in wording_of(member.campaign).reasons},
-        "wording": wording_of(member.campaign),
+        **_words(member.campaign),
     }
     status = 400 if form.errors or decision.errors else 200
     return _page(request, member, "annotation/discussion.html", context, status=status)
+
+
+def _words(campaign: Campaign) -> dict[str, Any]:
+    """How answers are put in words."""
+    wording = wording_of(campaign)
+    causes = get_protocol(campaign.protocol).cannot_judge_causes
+    return {
+        "causes": {cause.code: cause.words for cause in causes},
+        "reasons": {reason.code: reason.words for reason in wording.reasons},
+        "wording": wording,
+    }
 
 
 def _page(
@@ -200,11 +211,11 @@ def item_discuss(request: PersonRequest, member: Membership, pk: int) -> HttpRes
 def item_decide(request: PersonRequest, member: Membership, pk: int) -> HttpResponse:
     """Decide the label of an item as its arbiter."""
     campaign = member.campaign
-    compound = campaign.protocol == campaign.Protocol.COMPOUND
-    item = Item.objects.active().filter(campaign=campaign, pk=pk).select_related("unit", "context").first()
-    if item is None:
-        raise Http404
-    form = LabelForm(request.POST if request.method == "POST" else None, compound=compound)
+    items = Item.objects.published().filter(campaign=campaign, pk=pk).select_related("unit", "context")
+    item = items.first()
+    if item is None or (item.retired_at is not None and arbitration.in_force(pk) is None):
+        raise Http404  # of a withdrawn item the decision can be taken back, and nothing else
+    form = LabelForm(request.POST if request.method == "POST" else None, campaign=campaign)
     if request.method == "POST" and form.is_valid():
         try:
             arbitration.arbitrate(campaign, pk, by=request.user, **form.cleaned_data)
@@ -214,12 +225,16 @@ def item_decide(request: PersonRequest, member: Membership, pk: int) -> HttpResp
             _label_anew(request, member)
             messages.success(request, _("The label is decided; the votes stay as they are."))
             return redirect("item_decide", campaign.slug, pk)
+    independent, again = service.answers_to_decide(member, item)
     context = {
         "item": item,
         "form": form,
         "decision": arbitration.in_force(pk),
         "thread": _thread_of(item),
-        "wording": wording_of(campaign),
+        "independent": independent,
+        "again": again,
+        "openable": standings(campaign, [item])[pk].openable,
+        **_words(campaign),
     }
     status = 400 if form.errors else 200
     return campaign_page(
@@ -232,8 +247,11 @@ def item_decide(request: PersonRequest, member: Membership, pk: int) -> HttpResp
 @members_only(MANAGER)
 def item_decision_back(request: PersonRequest, member: Membership, pk: int) -> HttpResponse:
     """Take an arbiter's decision back: the rule decides again."""
-    arbitration.take_back(member.campaign, pk, by=request.user)
+    item = arbitration.take_back(member.campaign, pk, by=request.user)
     _label_anew(request, member)
+    if item.retired_at is not None:
+        messages.success(request, _("The decision is taken back; the item stays withdrawn."))
+        return redirect("campaign_items", member.campaign.slug)
     messages.success(request, _("The decision is taken back; the rule decides again."))
     return redirect("item_decide", member.campaign.slug, pk)
 

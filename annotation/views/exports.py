@@ -3,22 +3,31 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.http import HttpResponseBase, StreamingHttpResponse
-from django.views.decorators.http import require_POST, require_safe
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
 from annotation.models import Membership
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.services.exports import NUMERIC, Cells, Table, names_of, table, take
 from annotation.services.people import audit
+from annotation.services.readings import ANNOTATIONS, answers_to_come, record_reading
+from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @plain_refusals
 @members_only(MANAGER, VIEWER)
 def export(request: PersonRequest, member: Membership, what: str, format: str) -> HttpResponseBase:  # noqa: A002
-    """A table as it stands at this moment, row by row; people under their pseudonyms."""
+    """A table as it stands at this moment, row by row; people under their pseudonyms.
+
+    While others still judge on their own, reading gives no answers: it asks back, and a POST is written down.
+    """
+    if request.method == "POST":
+        record_reading(member.campaign, what, by=request.user)
+    elif still := answers_to_come(member.campaign, what):
+        return _asking_back(request, member, what, still=still)
     chosen = table(
         member.campaign,
         what,
@@ -33,7 +42,11 @@ def export(request: PersonRequest, member: Membership, what: str, format: str) -
 @plain_refusals
 @members_only(MANAGER, archived=True)
 def export_names(request: PersonRequest, member: Membership, format: str) -> HttpResponseBase:  # noqa: A002
-    """The judgements with people's names; asking for them is written down."""
+    """The judgements with people's names; asking for them is written down, and while others judge it asks back."""
+    still = answers_to_come(member.campaign, ANNOTATIONS)
+    if still and "confirmed" not in request.POST:
+        return _asking_back(request, member, ANNOTATIONS, still=still, names=True)
+    record_reading(member.campaign, ANNOTATIONS, by=request.user)
     chosen = table(
         member.campaign,
         "annotations",
@@ -42,6 +55,16 @@ def export_names(request: PersonRequest, member: Membership, format: str) -> Htt
     )
     audit(member.campaign, request.user, "names exported", {"format": format})
     return _stream(member, chosen, "annotations", format)
+
+
+def _asking_back(
+    request: PersonRequest, member: Membership, what: str, *, still: int, names: bool = False
+) -> HttpResponse:
+    """In place of the file: what it means to take it along now, and the button that does so."""
+    context = {"what": what, "interim": still, "names": names, "all": request.POST.get("history") == "all"}
+    return campaign_page(
+        request, member, "annotation/export_interim.html", context, tab="campaign", status=409
+    )
 
 
 def _stream(member: Membership, chosen: Table, what: str, form: str) -> HttpResponseBase:

@@ -17,6 +17,7 @@ from annotation.protocol.base import get_protocol
 from annotation.services import items, jobs
 from annotation.services.items import Wanted, groups_of, item_page
 from annotation.services.labels import passed_over
+from annotation.services.readings import LABELS, answers_to_come
 from annotation.tasks import wake
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
@@ -25,7 +26,10 @@ from annotation.views.refusals import plain_refusals
 @require_safe
 @members_only(MANAGER, VIEWER)
 def campaign_items(request: PersonRequest, member: Membership) -> HttpResponse:
-    """Fifty items a page, their texts exactly as they are; how many answers each has, never which."""
+    """Fifty items a page, their texts exactly as they are; how many answers each has, never which.
+
+    Nor which label, while answers that labels rest on are still to come: a page that is read writes nothing down.
+    """
     campaign = member.campaign
     form = ItemFilterForm(request.GET, groups=groups_of(campaign), protocol=campaign.protocol)
     wanted, after = Wanted(), 0
@@ -41,6 +45,7 @@ def campaign_items(request: PersonRequest, member: Membership) -> HttpResponse:
         "filtered": wanted != Wanted(),
         "after": after,
         "page": page,
+        "labels_hidden": answers_to_come(campaign, LABELS) > 0,
         "next": _address(form, page.next_after) if page.next_after else None,
         "first_page": _address(form, None) if after else None,
         "causes": {cause.code: cause.words for cause in get_protocol(campaign.protocol).cannot_judge_causes},
@@ -84,6 +89,8 @@ def item_restore(request: PersonRequest, member: Membership, pk: int) -> HttpRes
     if passed_over(member.campaign):  # what it was judged counts again, and its label does not say so yet
         wake(jobs.request(campaign=member.campaign, kind="finalize", arguments={}, by=request.user))
     messages.success(request, _("Item %(position)d counts again.") % {"position": item.position})
+    if left := items.still_to_give(item):
+        messages.warning(request, left)
     return redirect(_back(request, member))
 
 

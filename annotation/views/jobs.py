@@ -143,6 +143,10 @@ def job_title(job: Job, parts: dict[int, int]) -> str:
         )
     if job.kind == "score":
         return _("All submissions measured again")
+    if job.kind == "measure":
+        titles = {"comparison": _("Systems compared"), "bleu": _("Character BLEU")}
+        kind = str(job.arguments["kind"])
+        return titles.get(kind, kind)
     if job.kind == "release":
         return _("Release %(name)s") % {"name": job.arguments.get("name", "?")}
     return job.kind

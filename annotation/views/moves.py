@@ -19,6 +19,7 @@ from annotation.protocol.moves import Moves
 from annotation.services.campaigns import main_round
 from annotation.services.errors import Refused
 from annotation.services.moves import move_units, open_by_expert, planned_moves
+from annotation.services.open_repeats import open_repeats_by_expert
 from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 
@@ -28,7 +29,7 @@ class MovesForm(forms.Form):
 
     giver = forms.TypedChoiceField(label=gettext_lazy("Whose units move"), coerce=int)
     takers = forms.TypedMultipleChoiceField(
-        label=gettext_lazy("Who takes them"), coerce=int, widget=forms.CheckboxSelectMultiple
+        label=gettext_lazy("Who takes them"), coerce=int, widget=forms.CheckboxSelectMultiple, required=False
     )
     n = forms.IntegerField(
         label=gettext_lazy("How many units"),
@@ -39,20 +40,39 @@ class MovesForm(forms.Form):
         ),
     )
 
-    def __init__(self, data: Any, *, members: Sequence[Membership], waiting: Mapping[int, int]) -> None:
+    def __init__(
+        self,
+        data: Any,
+        *,
+        members: Sequence[Membership],
+        waiting: Mapping[int, int],
+        repeats: Mapping[int, int],
+    ) -> None:
         super().__init__(data)
+        self.waiting = waiting
         giver, takers = self.fields["giver"], self.fields["takers"]
         assert isinstance(giver, forms.ChoiceField)
         assert isinstance(takers, forms.ChoiceField)
         giver.choices = [
-            (member.pk, _not_begun(member.pseudonym, waiting[member.pk]))
+            (member.pk, _left(member.pseudonym, waiting.get(member.pk, 0), repeats.get(member.user_id, 0)))
             for member in members
-            if waiting.get(member.pk)
+            if waiting.get(member.pk) or repeats.get(member.user_id)
         ]
         takers.choices = [(member.pk, member.pseudonym) for member in members if member.user.is_active]
 
+    def clean(self) -> dict[str, Any]:
+        """Units need somebody who takes them; repeats alone are withdrawn, and need nobody."""
+        given = super().clean() or {}
+        if self.waiting.get(given.get("giver", 0)) and not given.get("takers") and not self.errors:
+            takers = self.fields["takers"]
+            self.add_error("takers", str(takers.error_messages["required"]))
+        return given
 
-def _not_begun(pseudonym: str, n: int) -> str:
+
+def _left(pseudonym: str, n: int, repeats: int) -> str:
+    if not n:
+        text = ngettext("%(who)s: %(n)d hidden repeat only", "%(who)s: %(n)d hidden repeats only", repeats)
+        return text % {"who": pseudonym, "n": repeats}
     text = ngettext("%(who)s: %(n)d unit not begun", "%(who)s: %(n)d units not begun", n)
     return text % {"who": pseudonym, "n": n}
 
@@ -66,8 +86,14 @@ def moves(request: PersonRequest, member: Membership) -> HttpResponse:
         campaign.memberships.filter(role=Membership.Role.EXPERT).select_related("user").order_by("id")
     )
     waiting = open_by_expert(main_round(campaign), members)
-    form = MovesForm(request.POST if request.method == "POST" else None, members=members, waiting=waiting)
-    context: dict[str, Any] = {"form": form, "waiting": any(waiting.values())}
+    repeats = open_repeats_by_expert(campaign)
+    form = MovesForm(
+        request.POST if request.method == "POST" else None,
+        members=members,
+        waiting=waiting,
+        repeats=repeats,
+    )
+    context: dict[str, Any] = {"form": form, "waiting": any(waiting.values()) or bool(repeats)}
     if not form.is_bound:
         return campaign_page(request, member, "annotation/moves.html", context, tab="assign")
     if not form.is_valid():
@@ -110,4 +136,10 @@ def _signed(change: int) -> str:
 
 def _moved(done: Moves) -> str:
     n = len(done.moves)
-    return ngettext("%(n)d unit was moved.", "%(n)d units were moved.", n) % {"n": n}
+    moved = ngettext("%(n)d unit was moved.", "%(n)d units were moved.", n) % {"n": n}
+    if not done.repeats:
+        return moved
+    withdrawn = ngettext(
+        "%(n)d hidden repeat was withdrawn.", "%(n)d hidden repeats were withdrawn.", done.repeats
+    )
+    return " ".join(part for part in (moved if n else "", withdrawn % {"n": done.repeats}) if part)

@@ -24,8 +24,9 @@ from annotation.services.dry_runs import why_main_waits
 from annotation.services.errors import Refused
 from annotation.services.invitations import invite_new
 from annotation.services.overview import expert_lines
-from annotation.services.parts import assign_parts, late_items, plan_parts, unassigned_units
+from annotation.services.parts import assign_parts, late_items, next_index, plan_parts, unassigned_units
 from annotation.services.sentences import translated
+from annotation.services.spot_checks import likely_to_judge
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
@@ -86,7 +87,7 @@ def _form(campaign: Campaign, data: Any = None) -> AssignForm:
     chosen = list(members)
     k = campaign.annotators_per_item
     initial = {
-        "members": [str(member.pk) for member in chosen],
+        "members": [str(member.pk) for member in likely_to_judge(campaign, chosen)],
         "design": "single" if k == 1 else "cyclic",
         "seed": campaign.seed,
     }
@@ -108,9 +109,10 @@ def _assign_page(
         "waits": translated(why_main_waits(member.campaign) or ""),
         "n_units": len(waiting),
         "n_items": sum(unit.n_items for unit in waiting),
+        "has_items": bool(waiting) or member.campaign.items.exists(),
         "n_late": late_items(round_).count(),
         "n_begun": incomplete_items(round_).count(),
-        "plan": planned and shown_plan(planned, form),
+        "plan": planned and shown_plan(planned, form, first=next_index(round_)),
     }
     return campaign_page(request, member, "annotation/assign.html", context, tab="assign", status=status)
 
@@ -147,8 +149,8 @@ class ShownPlan:
         )
 
 
-def shown_plan(planned: Plan, form: AssignForm) -> ShownPlan:
-    """The plan for people."""
+def shown_plan(planned: Plan, form: AssignForm, *, first: int) -> ShownPlan:
+    """The plan for people; its parts get the indexes from `first` on."""
     called = _called(planned, form)
     names = list(planned.loads)
     return ShownPlan(
@@ -158,7 +160,7 @@ def shown_plan(planned: Plan, form: AssignForm) -> ShownPlan:
         experts=[called[name] for name in names],
         lines=[
             PlanLine(
-                part.index,
+                first + part.index,
                 len(part.unit_keys),
                 part.n_items,
                 [part.experts.index(name) + 1 if name in part.experts else None for name in names],

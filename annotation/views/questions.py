@@ -18,6 +18,7 @@ from annotation.protocol.errors import ProtocolError
 from annotation.services import questions as service
 from annotation.services.errors import Refused
 from annotation.services.screens import next_screens, screen_at
+from annotation.services.seat_numbers import assignment_of
 from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
@@ -45,7 +46,8 @@ def my_questions(request: PersonRequest, member: Membership) -> HttpResponse:
             raise Http404
         if form.is_valid():
             try:
-                service.ask(campaign, user, screen_id=screen["id"], **form.cleaned_data)
+                screen_id = assignment_of(screen["id"], expert=user.pk)
+                service.ask(campaign, user, screen_id=screen_id, **form.cleaned_data)
             except (Refused, ProtocolError) as refusal:
                 form.add_error(None, translated(refusal.message))
             else:

@@ -19,7 +19,7 @@ from annotation.views.refusals import plain_refusals
 @members_only(MANAGER, VIEWER)
 def rounds(request: PersonRequest, member: Membership) -> HttpResponse:
     """Every round with its experts, and the ways to open another."""
-    context = {"lines": round_lines(member.campaign)}
+    context = {"lines": round_lines(member.campaign, versions=True)}
     return campaign_page(request, member, "annotation/rounds.html", context, tab="rounds")
 
 

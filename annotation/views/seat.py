@@ -26,7 +26,13 @@ from annotation.services.guidelines import pending
 from annotation.services.hours import paid_seconds
 from annotation.services.precedents import PrecedentLine, precedents_about
 from annotation.services.returns import returned_to
-from annotation.services.screens import next_screens, progress, recent_screens, screen_at
+from annotation.services.screens import (
+    judged_before,
+    next_screens,
+    progress,
+    recent_screens,
+    screen_at,
+)
 from annotation.services.seat import (
     find_screens,
     guideline_shown,
@@ -36,6 +42,7 @@ from annotation.services.seat import (
 from annotation.services.seat import (
     hand_in as hand_in_part,
 )
+from annotation.services.seat_numbers import assignment_of
 from annotation.services.sentences import translated
 from annotation.services.settled import is_open
 from annotation.services.wording import wording_of
@@ -76,6 +83,7 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
             "campaign": campaign,
             "progress": standing,
             "standing": _standing(standing),
+            "judged_before": not standing["parts"] and judged_before(campaign, expert_id=expert.pk),
             "next": upcoming[0] if upcoming else None,
             "new_answers": questions.new_answers(campaign, expert),
             "unread_threads": unread_threads(member),
@@ -147,6 +155,7 @@ def _judge_page(
             "closed": screen is not None and _is_closed(standing, screen["part"]),
             "round_closed": _standing(standing) == "closed",
             "standing": _standing(standing),
+            "judged_before": not standing["parts"] and judged_before(campaign, expert_id=expert.pk),
             "new_answers": questions.new_answers(campaign, expert),
             "last": recent[0] if recent else None,
             "progress": standing,
@@ -184,11 +193,11 @@ def _save(request: PersonRequest, campaign: Campaign, *, position: int | None) -
     screen = position and screen_at(campaign, expert_id=expert.pk, position=position)
     if not screen:
         raise Http404
-    form = SheetForm(request.POST, screen, campaign)
+    form = SheetForm(request.POST, screen, campaign, expert=expert.pk)
     try:
         if request.POST.get("action") == "later":
-            rows = [row["assignment"] for row in screen["rows"]]
-            postpone(campaign, expert_id=expert.pk, screen_id=screen["id"], assignments=rows)
+            rows = [assignment_of(row["assignment"], expert=expert.pk) for row in screen["rows"]]
+            postpone(campaign, expert_id=expert.pk, screen_id=rows[0], assignments=rows)
         elif sheet := form.sheet():
             save_answers(
                 sheet,
@@ -253,7 +262,7 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:200]
     position = _whole(request, "position")
     at = None if position is None else screen_at(campaign, expert_id=expert.pk, position=position)
-    precedents = precedents_about(campaign, text=text, screen=at)
+    precedents = precedents_about(campaign, expert_id=expert.pk, text=text, screen=at)
     if text:
         found = find_screens(campaign, expert_id=expert.pk, text=text)
     elif at is not None and _wants_json(request):  # the script has the latest answers already
@@ -293,6 +302,7 @@ def _precedent(line: PrecedentLine) -> dict[str, Any]:
 
 @page
 @members_only(EXPERT)
+@after_change
 def hand_in(request: PersonRequest, member: Membership, index: int) -> HttpResponse:
     """The list to look through before a part is final; afterwards, thanks and what follows."""
     campaign, expert = member.campaign, request.user

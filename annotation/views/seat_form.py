@@ -15,6 +15,7 @@ from annotation.models import Campaign
 from annotation.protocol.base import get_protocol
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
+from annotation.services.seat_numbers import assignment_of
 from annotation.services.sheets import Answer, Sheet, Timing
 
 _PAINTED = signing.Signer(salt="seat.painted")
@@ -34,10 +35,12 @@ def stamp() -> dict[str, str]:
 
 
 class SheetForm:
-    """The posted fields of one screen, each named after its row: `label-17`, `revision-17`, `note-17` …"""
+    """The posted fields of one of an expert's screens, each named after its row: `label-17`, `revision-17` …"""
 
-    def __init__(self, data: QueryDict, screen: Mapping[str, Any], campaign: Campaign) -> None:
-        self.data, self.screen = data, screen
+    def __init__(
+        self, data: QueryDict, screen: Mapping[str, Any], campaign: Campaign, *, expert: int
+    ) -> None:
+        self.data, self.screen, self.expert = data, screen, expert
         self.protocol = get_protocol(campaign.protocol)
         self.asks_why = campaign.reasons == Campaign.Reasons.REQUIRED
         self.given = {row["assignment"]: self._given(row["assignment"]) for row in screen["rows"]}
@@ -52,7 +55,7 @@ class SheetForm:
         if not answers:
             return None
         return Sheet(
-            screen=self.screen["id"],
+            screen=assignment_of(self.screen["id"], expert=self.expert),
             client_key=self._client_key(),
             answers=tuple(answers),
             timing=Timing(seconds=self._seconds()),
@@ -75,37 +78,37 @@ class SheetForm:
         ]
         return {**self.screen, "rows": rows}
 
-    def _given(self, assignment: int) -> dict[str, Any] | None:
+    def _given(self, number: int) -> dict[str, Any] | None:
         """One row's fields in the shape in which screens hold answers."""
-        label, _colon, detail = self.data.get(f"label-{assignment}", "").partition(":")
+        label, _colon, detail = self.data.get(f"label-{number}", "").partition(":")
         if not label:
             return None
         cannot_judge = label == "cannot_judge"
         wrong = label == "wrong"
         return {
             "label": None if cannot_judge else label,
-            "cannot_judge": (self.data.get(f"cause-{assignment}") or "?") if cannot_judge else None,
-            "problem": self.data.get(f"problem-{assignment}") or None,
+            "cannot_judge": (self.data.get(f"cause-{number}") or "?") if cannot_judge else None,
+            "problem": self.data.get(f"problem-{number}") or None,
             "detail": detail or None,
-            "reasons": self.data.getlist(f"reasons-{assignment}") if wrong else [],
-            "atoms": self._atoms(assignment) if wrong else [],
-            "note": self.data.get(f"note-{assignment}", "").replace("\r\n", "\n"),
-            "flag": f"flag-{assignment}" in self.data,
+            "reasons": self.data.getlist(f"reasons-{number}") if wrong else [],
+            "atoms": self._atoms(number) if wrong else [],
+            "note": self.data.get(f"note-{number}", "").replace("\r\n", "\n"),
+            "flag": f"flag-{number}" in self.data,
         }
 
-    def _atoms(self, assignment: int) -> list[int]:
+    def _atoms(self, number: int) -> list[int]:
         return [
-            int(atom) for atom in self.data.getlist(f"atoms-{assignment}") if re.fullmatch("[0-9]{1,3}", atom)
+            int(atom) for atom in self.data.getlist(f"atoms-{number}") if re.fullmatch("[0-9]{1,3}", atom)
         ]
 
-    def _answer(self, assignment: int, given: Mapping[str, Any]) -> Answer:
+    def _answer(self, number: int, given: Mapping[str, Any]) -> Answer:
         if given["cannot_judge"] == "?":
             raise ProtocolError(_("Say why a row cannot be judged: choose a cause beside it."))
         if self.asks_why and given["label"] == "wrong" and not given["reasons"]:
             raise ProtocolError(_("Say why a row is wrong: choose at least one reason beside it."))
         return Answer(
-            assignment=assignment,
-            revision=self._revision(assignment),
+            assignment=assignment_of(number, expert=self.expert),
+            revision=self._revision(number),
             label=self.protocol.parse_label(given["label"]) if given["label"] else "",
             cannot_judge=given["cannot_judge"] or "",
             problem=given["problem"] or "",
@@ -116,8 +119,8 @@ class SheetForm:
             unsure=given["flag"],
         )
 
-    def _revision(self, assignment: int) -> int:
-        raw = self.data.get(f"revision-{assignment}", "")
+    def _revision(self, number: int) -> int:
+        raw = self.data.get(f"revision-{number}", "")
         if not re.fullmatch("[0-9]{1,7}", raw):
             raise Refused(_("This form is incomplete; open the page again."))
         return int(raw)
@@ -140,10 +143,13 @@ class SheetForm:
         raw = self.data.get("guideline", "")
         return int(raw) if re.fullmatch("[1-9][0-9]{0,17}", raw) else None
 
-    def _conditions(self) -> dict[str, str]:
-        """The language the page was made in, which another tab may have changed since; it highlights no translation."""
+    def _conditions(self) -> dict[str, Any]:
+        """The language the page was made in, which another tab may have changed since; it highlights no translation,
+        and nothing on it answers several rows at once.
+        """
         language = self.data.get("page_language", "")
-        shown = {"highlight": "source"} if self.screen["protocol"] == Campaign.Protocol.COMPOUND else {}
+        compound = self.screen["protocol"] == Campaign.Protocol.COMPOUND
+        shown: dict[str, Any] = {"highlight": "source", "rest": 0} if compound else {}
         return {**shown, "language": language} if language in dict(settings.LANGUAGES) else shown
 
     def _reference_seen(self) -> bool | None:

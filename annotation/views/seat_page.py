@@ -57,6 +57,9 @@ def _words(wording: Wording) -> dict[str, str]:
     """Every word the script may say, answers as the campaign calls them."""
     words = {name: str(word) for name, word in WORDS.items()}
     words |= {name: in_language(said) for name, said in wording.answers.items() if name in words}
+    for key, names in OWN_WORDS.items():
+        if key in wording.answers:
+            words |= {name: str(word) % {"answer": words[key]} for name, word in names.items()}
     own = [reason.code for reason in wording.reasons] != list(REASON_KEYS)
     if own and wording.reasons:
         letters = ", ".join(letter for letter, _said in reason_keys(wording))
@@ -146,6 +149,16 @@ def _numbered(name: str, slug: str) -> str:
     before, _gap, after = reverse(name, args=[slug, 0]).rpartition("/0/")
     return f"{before}/{{number}}/{after}"
 
+
+# What is said of a compound's rows where the campaign calls that answer otherwise.
+OWN_WORDS: dict[str, dict[str, Promise]] = {
+    "correct": {
+        "allCorrect": _("all rows: %(answer)s"),
+        "restMarked": _("{n} rows marked “%(answer)s”; the same key takes it back."),
+        "restMarkedOne": _("One row marked “%(answer)s”; the same key takes it back."),
+    },
+    "wrong": {"rowWrong": _("row {rows}: %(answer)s"), "rowsWrong": _("rows {rows}: %(answer)s")},
+}
 
 WORDS: dict[str, str | Promise] = {
     # the badge

@@ -12,12 +12,13 @@ OF_COMPOUNDS = (
     "all contexts wrong", "all contexts wrong %", "95 % interval",
 )  # fmt: skip
 RATES = ("instance", "aggregate", "all_contexts_wrong")
+NOT_GIVEN = "not given"  # the row of what has no value
 NOISE_TITLE = "Corrected for the experts' noise"
 
 
 def error_rates(document: Document) -> list[Table]:
     """The rates of all compounds and without the experts' noise, then by each facet, then the histogram."""
-    by = (_rates(name.replace("_", " "), rows) for name, rows in document["by"].items() if rows)
+    by = (_rates(name.replace("_", " "), rows) for name, rows in tables_of(document).items() if rows)
     overall = _rates("Error rates", {"all": document})
     return [
         *overall,
@@ -25,6 +26,16 @@ def error_rates(document: Document) -> list[Table]:
         *(table for both in by for table in both),
         _histogram(document),
     ]
+
+
+def tables_of(document: Document) -> dict[str, dict[str, Document]]:
+    """The tables by facet and condition, as people and plain files get them: each with a last row under "" for what
+    has no value, so that it adds up. In the document that row stands apart (`without`).
+    """
+    without = document.get("without", {})
+    return {
+        name: rows | ({"": without[name]} if name in without else {}) for name, rows in document["by"].items()
+    }
 
 
 def _rates(title: str, rows: Mapping[str, Document]) -> list[Table]:
@@ -42,7 +53,7 @@ def _rates(title: str, rows: Mapping[str, Document]) -> list[Table]:
 def _of_contexts(name: str, rates: Document) -> list[str]:
     instance = rates["instance"]
     return [
-        name,
+        name or NOT_GIVEN,
         str(instance["n"]),
         str(instance["errors"]),
         percent(instance["percent"]),
@@ -55,7 +66,7 @@ def _of_contexts(name: str, rates: Document) -> list[str]:
 def _of_compounds(name: str, rates: Document) -> list[str]:
     aggregate, all_wrong = rates["aggregate"], rates["all_contexts_wrong"]
     return [
-        name,
+        name or NOT_GIVEN,
         str(aggregate["n"]),
         str(aggregate["errors"]),
         percent(aggregate["percent"]),

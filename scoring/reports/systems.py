@@ -59,8 +59,12 @@ def comparison(document: Document) -> list[Table]:
     if "one_system" in document:
         differences = Table("Differences", [], [], [document["one_system"]])
     else:
-        differences = _differences(document["differences"], document["note"])
+        differences = _differences(document["differences"], f"{document['note']} {OVER_PAIRS}")
     return [_spreads(document), differences, *_pair(document), *_texts(document), *_parted(document)]
+
+
+OVER_ROWS = "p after Holm is held over all rows of this table."
+OVER_PAIRS = "p after Holm is held over the pairs of systems, figure by figure."
 
 
 def _spreads(document: Document) -> Table:
@@ -106,7 +110,7 @@ def _pair(document: Document) -> list[Table]:
     title = f"{pair['a']} against {pair['b']}"
     if "reason" in pair:
         return [Table(title, [], [], [pair["reason"]])]
-    return [_differences(pair["differences"], "p (Holm) over all rows of this table", title)]
+    return [_differences(pair["differences"], pair.get("holm", OVER_ROWS), title)]
 
 
 def _texts(document: Document) -> list[Table]:

@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from annotation.models import Campaign
 from annotation.protocol.base import get_protocol
 from annotation.protocol.effective import effective
 from annotation.protocol.sentences import say
 from annotation.services.effective import AgainAnswers, again_answers
+from scoring.services.first_answers import first_answers
 from scoring.stats.agreement import agreement
 from scoring.stats.agreement_table import MISSING, Ratings
 from scoring.stats.groups import Mask
@@ -25,15 +27,17 @@ KEPT = ("n_items", "n_judgements", "distribution", "coefficients", "contrast_sha
 def after_resolution(campaign: Campaign, independent: Ratings, names: Mapping[int, str]) -> dict[str, Any]:
     """`{judged_again, changed, waiting, n_items, distribution, coefficients, …}`: figures without intervals.
 
-    `independent` are the answers of the main round, items by their position, people by `names`. One query. Without an
-    answer in such a round, `{value: null, reason}`.
+    `independent` are the answers of the main round, items by their position, people by `names`. Two queries. Without an
+    answer in such a round, and with none that was changed because a spot check sent it back, `{value: null, reason}`.
     """
     table = independent.table.copy()
     again = np.zeros(len(table), dtype=np.bool_)
     waiting = again.copy()
     answers = again_answers(campaign)
-    judged = _judged(independent) if answers else None  # most campaigns have no such round
     row_of = {int(item): row for row, item in enumerate(np.asarray(independent.items).tolist())}
+    reworked = _rework(campaign, independent, names, table, row_of)
+    # Most campaigns have no such round.
+    judged = _judged(replace(independent, table=table)) if answers else None
     for answer in answers.values():
         row = row_of.get(answer.position)
         if row is None or judged is None:
@@ -43,16 +47,36 @@ def after_resolution(campaign: Campaign, independent: Ratings, names: Mapping[in
         again[row], waiting[row] = bool(found.again), found.waiting
         for column, label in found.scores.items():
             table[row, column] = label
-    if not again.any():
+    if not again.any() and not reworked:
         return {"value": None, "reason": say("there was no resolution")}
     settled = replace(independent, table=table).subset(~waiting)
     figures = agreement(settled, seed=0, intervals=False).as_json()
     return {
         "judged_again": int(again.sum()),
+        "reworked": reworked,
         "changed": int((table != independent.table).sum()),
         "waiting": int(waiting.sum()),
         **{name: figures[name] for name in KEPT},
     }
+
+
+def _rework(
+    campaign: Campaign,
+    independent: Ratings,
+    names: Mapping[int, str],
+    table: NDArray[Any],
+    row_of: Mapping[int, int],
+) -> int:
+    """Writes into the table what answers became once a spot check had sent them back; how many came out otherwise."""
+    number = {label: place for place, label in enumerate(get_protocol(campaign.protocol).labels)}
+    column_of = {name: column for column, name in enumerate(independent.raters)}
+    changed = 0
+    for (_item, expert), first in first_answers(campaign).items():
+        row, column = row_of.get(first.position), column_of.get(names.get(expert, ""))
+        if row is not None and column is not None and first.label != first.now:
+            table[row, column] = number.get(first.now, MISSING)
+            changed += 1
+    return changed
 
 
 def _rounds(

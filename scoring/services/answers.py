@@ -29,6 +29,7 @@ from annotation.protocol.sentences import say
 from annotation.services.dry_runs import Decision, decision_of
 from annotation.services.errors import Refused
 from scoring.services.columns import Numbers, columns, looked_up
+from scoring.services.first_answers import first_answers
 from scoring.stats.agreement_groups import Groups
 from scoring.stats.agreement_table import MISSING
 
@@ -36,6 +37,7 @@ NO_PART = -1
 DAY = timedelta(days=1)
 # Account, slot and label travel as one number: a row costs what its columns cost.
 _SLOT_BITS, _LABEL_BITS = 16, 8
+_EXPERT_BITS = 32
 _OFF_THE_SCALE = 2**_LABEL_BITS - 1
 _WORTH_READING_ALL = 0.1  # of the table
 
@@ -87,7 +89,8 @@ class Answers:
 def answers_of(
     campaign: Campaign, *, round_kind: str, number: int | None = None, part: int | None = None
 ) -> Answers:
-    """All answers of the rounds of this kind, or of one part: five queries, and one more on SQLite.
+    """All answers of the rounds of this kind, or of one part: five queries, and one more on SQLite; of the main round
+    one more, or three where a spot check has sent parts back: what was answered before that counts.
 
     `number` chooses one of several rounds; of dry runs the last is meant where none is named. Items that were talked
     about in a dry run have no independent answers any more: they are none of the main round's here.
@@ -107,7 +110,7 @@ def answers_of(
     if (label == _OFF_THE_SCALE).any():
         item = items.position[place[label == _OFF_THE_SCALE][0]]
         raise ValueError(f"Item {item}: its answer is not on the scale of {campaign.protocol}s.")
-    return Answers(
+    given = Answers(
         items=items.only(np.flatnonzero(answered)),
         item=(np.cumsum(answered) - 1)[place],
         expert=found["answer"] >> (_SLOT_BITS + _LABEL_BITS),
@@ -116,6 +119,27 @@ def answers_of(
         part=looked_up(found["of_part"], *_pairs(index_of), unknown=NO_PART),
         moment=found.get("moment"),
     )
+    return _as_first_given(campaign, given) if round_kind == Round.Kind.MAIN else given
+
+
+def _as_first_given(campaign: Campaign, answers: Answers) -> Answers:
+    """With the answers of before a spot check sent their part back."""
+    changed = first_answers(campaign)
+    if not changed:
+        return answers
+    number = {label: place for place, label in enumerate(get_protocol(campaign.protocol).labels)}
+    label, moment = answers.label.copy(), None if answers.moment is None else answers.moment.copy()
+    rows = answers.items.rows_of(np.array([item for item, _expert in changed], dtype=np.int64))
+    key_of = (answers.item.astype(np.int64) << _EXPERT_BITS) + answers.expert
+    keys = (rows << _EXPERT_BITS) + np.array([expert for _item, expert in changed], dtype=np.int64)
+    of_answer = looked_up(key_of, keys, np.arange(len(changed)), unknown=MISSING)
+    firsts = list(changed.values())
+    for place in np.flatnonzero(of_answer != MISSING).tolist():
+        first = firsts[of_answer[place]]
+        label[place] = number.get(first.label, MISSING)
+        if moment is not None:
+            moment[place] = int(first.at.timestamp())
+    return replace(answers, label=label, moment=moment)
 
 
 def part_groups(answers: Answers) -> Groups:

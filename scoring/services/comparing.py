@@ -16,17 +16,22 @@ from scoring.services.gather import (
     labels_of,
     translations_of,
 )
-from scoring.services.runs import Run, title_of
+from scoring.services.runs import Run, runs_of, title_of
 from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.error_rates import WRONG, Instances
 from scoring.stats.paired_texts import compare_texts
-from scoring.stats.significance import compare_systems, pair_differences
+from scoring.stats.significance import Difference, compare_systems, pair_differences
 from scoring.stats.systems import JudgedSystem, SystemTable, differing, heat_map, system_table
 
 Document = dict[str, Any]
 Pair = tuple[str | None, str | None]  # two runs by their titles, where they are named
 
 ONE_SYSTEM = say("There is one system here, so there is nothing to compare it with.")
+NOTHING_THERE = say("This campaign has no translations yet; import items first.")
+OVER_SYSTEMS = say(
+    "p after Holm is held over the pairs of systems, figure by figure, as in the differences of all."
+)
+OVER_ROWS = say("p after Holm is held over all rows of this table.")
 CHOSEN_TWICE = say("This is one run, chosen twice; choose two.")
 
 
@@ -58,7 +63,7 @@ def comparison(
     found_labels = labels_of(campaign, labels)
     there = all_instances_of(campaign, found_labels)
     if not there:
-        raise Refused(say("This campaign has no translations yet; import items first."))
+        raise Refused(NOTHING_THERE)
     names = list(dict.fromkeys(system for system, _run in there))
     check_among(among, names)
     gathered = {run: found for run, found in there.items() if not among or run[0] in among}
@@ -77,13 +82,33 @@ def comparison(
         **found.as_json(),
         **({"one_system": one_system(len(runs))} if len(systems) == 1 else {}),
         "heat_map": heat_map(table).as_json(),
-        "pair": _pair(titles, instances, places, drawing) if places else None,
+        "pair": _pair(runs, instances, places, found.differences, drawing) if places else None,
         "differing": _differing(campaign, table, titles, places, items) if places else None,
         "texts": _texts(campaign, [runs[place] for place in places], seed, resamples)
         if texts and places
         else None,
         "labels": found_labels.as_json(),
     }
+
+
+def check_comparison(campaign: Campaign, *, among: Sequence[str], pair: Pair) -> None:
+    """Refused where nothing is there to be compared, or nothing by these names; one query."""
+    runs = runs_of(campaign)
+    if not runs:
+        raise Refused(NOTHING_THERE)
+    check_among(among, list(dict.fromkeys(system for system, _run in runs)))
+    chosen = [run for run in runs if not among or run[0] in among]
+    chosen_pair(chosen, [title_of(run) for run in chosen], pair)
+
+
+def heat_map_of(campaign: Campaign, *, labels: str | None, among: Sequence[str]) -> Document:
+    """Which contexts each system gets wrong, compound by compound, without anything that is drawn at random."""
+    there = all_instances_of(campaign, labels_of(campaign, labels))
+    if not there:
+        raise Refused(NOTHING_THERE)
+    check_among(among, list(dict.fromkeys(system for system, _run in there)))
+    gathered = {run: found for run, (found, _items) in there.items() if not among or run[0] in among}
+    return heat_map(system_table(_systems(list(gathered), list(gathered.values())))).as_json()
 
 
 class Drawing(TypedDict):
@@ -137,15 +162,29 @@ def _beside(runs: Sequence[Run], place: int) -> int:
 
 
 def _pair(
-    titles: Sequence[str], instances: Sequence[Instances], places: tuple[int, ...], drawing: Drawing
+    runs: Sequence[Run],
+    instances: Sequence[Instances],
+    places: tuple[int, ...],
+    of_systems: Sequence[Difference],
+    drawing: Drawing,
 ) -> Document:
-    """The differences of two runs; none where one run was chosen twice."""
-    a, b = places
+    """The differences of two runs; none where one run was chosen twice. The only runs of two systems are these
+    systems: their comparison stands among those of the systems and has one adjusted p.
+    """
+    a, b = (title_of(runs[place]) for place in places)
     if a == b:
-        return {"a": titles[a], "b": titles[b], "differences": [], "reason": CHOSEN_TWICE}
-    one, other = (JudgedSystem(name=titles[place], runs=(instances[place],)) for place in places)
+        return {"a": a, "b": b, "differences": [], "reason": CHOSEN_TWICE}
+    names = [runs[place][0] for place in places]
+    if names[0] != names[1] and all([name for name, _run in runs].count(name) == 1 for name in names):
+        found = [
+            one.named(a, b, turned=one.a != names[0]) for one in of_systems if {one.a, one.b} == set(names)
+        ]
+        return {"a": a, "b": b, "differences": [one.as_json() for one in found], "holm": OVER_SYSTEMS}
+    one, other = (
+        JudgedSystem(name=name, runs=(instances[place],)) for name, place in zip((a, b), places, strict=True)
+    )
     found = pair_differences(one, other, **drawing)
-    return {"a": titles[a], "b": titles[b], "differences": [difference.as_json() for difference in found]}
+    return {"a": a, "b": b, "differences": [one.as_json() for one in found], "holm": OVER_ROWS}
 
 
 def _differing(

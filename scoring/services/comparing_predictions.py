@@ -128,6 +128,11 @@ def compared_predictions(campaign: Campaign, wanted: Wanted, *, seed: int, resam
     }
 
 
+def check_wanted(campaign: Campaign, wanted: Wanted) -> None:
+    """Refused where nothing is there to be compared, or nothing by these names; one query."""
+    _among(_chosen(_fields(campaign), wanted), wanted.among).pair(wanted)
+
+
 def differing_triples(campaign: Campaign, wanted: Wanted, *, group: str = "all") -> Document:
     """The triples of a group that two runs call differently, with what they say.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from annotation.models import Annotation, Campaign, Context, Round
 from scoring.stats.agreement_groups import MIXED
-from scoring.stats.breakdowns import binned, by_condition, by_member, quantile_edges
+from scoring.stats.breakdowns import binned, by_condition, by_member, quantile_edges, without_condition
 from scoring.stats.error_rates import Instances, Rates
 
 CHUNK = 5000
@@ -88,15 +88,29 @@ def more_breakdowns(
     instances: Instances, conditions: Conditions, *, seed: int, resamples: int
 ) -> dict[str, dict[str, Rates]]:
     """The rates by each atom and by each condition; a table without rows where nothing is known."""
-    of_conditions = {
-        "context_length": conditions.context_length,
-        "reference_seen": conditions.reference_seen,
-        "session_position": conditions.session_position,
-    }
     return {
         "atom": by_member(instances, conditions.atoms, seed=seed, resamples=resamples),
         **{
             name: by_condition(instances, values, seed=seed, resamples=resamples)
-            for name, values in of_conditions.items()
+            for name, values in _by_name(conditions).items()
         },
+    }
+
+
+def without_conditions(
+    instances: Instances, conditions: Conditions, *, seed: int, resamples: int
+) -> dict[str, Rates]:
+    """By condition, the rates of the instances that stand in none of its rows, where there are such beside others."""
+    found = {
+        name: without_condition(instances, values, seed=seed, resamples=resamples)
+        for name, values in _by_name(conditions).items()
+    }
+    return {name: rates for name, rates in found.items() if rates is not None}
+
+
+def _by_name(conditions: Conditions) -> dict[str, NDArray[np.object_]]:
+    return {
+        "context_length": conditions.context_length,
+        "reference_seen": conditions.reference_seen,
+        "session_position": conditions.session_position,
     }

@@ -1,7 +1,7 @@
 """What was judged more than once: by several experts (overlap), or by the same expert again (repeats)."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import QuerySet
@@ -9,11 +9,14 @@ from django.db.models import QuerySet
 from annotation.models import Annotation, Assignment, Campaign, Output, Round
 from annotation.protocol.base import get_protocol
 from annotation.services.rounds import FIRST_DRAWN
+from scoring.services.first_answers import Changed, first_answers
 from scoring.services.gather import SystemRun
 from scoring.stats.consistency import Repeats
 from scoring.stats.noise import Judgements, Source
 
 CHUNK = 5000
+
+_Row = tuple[Any, ...]  # item, expert, label, slot, kind and number of the round
 
 
 def doubles_of(chosen: SystemRun) -> tuple[Judgements, Source] | None:
@@ -31,9 +34,11 @@ def doubles_of(chosen: SystemRun) -> tuple[Judgements, Source] | None:
             item__exposed_at__isnull=True,  # talked about before: its answers are not independent
         ).values_list("item", "context__unit", "context")
     }
-    answers = _answers(chosen.system.campaign).exclude(label="")
+    answers = _answers(chosen.system.campaign)
     kinds = ("item", "expert", "label", "slot", "round__kind", "round__number")
-    rows = [row for row in answers.values_list(*kinds).iterator(CHUNK) if row[0] in contexts]
+    changed = first_answers(chosen.system.campaign)
+    there = [row for row in answers.values_list(*kinds).iterator(CHUNK) if row[0] in contexts]
+    rows = [row for row in (_first_given(row, changed) for row in there) if row[2]]
     main = [row for row in rows if row[4] == Round.Kind.MAIN]
     if _has_doubles([row[0] for row in main]):
         return _judgements([(*row[:4], 0) for row in main], contexts), "overlap"
@@ -44,6 +49,13 @@ def doubles_of(chosen: SystemRun) -> tuple[Judgements, Source] | None:
     return _judgements(
         [(*row[:4], 0) for row in main] + [(*row[:4], row[5]) for row in again], contexts
     ), "repeats"
+
+
+def _first_given(row: _Row, changed: Changed) -> _Row:
+    """An answer of the main round as it was before a spot check sent its part back."""
+    item, expert, _now, *where = row
+    first = changed.get((item, expert)) if row[4] == Round.Kind.MAIN else None
+    return row if first is None else (item, expert, first.label, *where)
 
 
 def repeats_of(campaign: Campaign, names: Mapping[int, str]) -> Repeats | None:

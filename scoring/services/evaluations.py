@@ -13,7 +13,7 @@ from annotation.services import jobs
 from scoring.models import Evaluation
 from scoring.services.measure import report
 from scoring.services.options import Options
-from scoring.services.peeks import record_peek_of_job
+from scoring.services.peeks import is_untimely, record_peek_of_job
 
 AGREEMENT = "agreement"
 
@@ -29,7 +29,12 @@ def request_agreement(campaign: Campaign, *, by: User | None, part: Part | None 
 
 
 def agreement_work(job: Job, progress: Callable[..., None]) -> Callable[[], dict[str, Any]]:
-    """The agreement of the campaign, or of one part of it, under pseudonyms."""
+    """The agreement of the campaign, or of one part of it, under pseudonyms.
+
+    None is computed by itself while others still judge on their own: the last hand-in brings it along.
+    """
+    if is_untimely(job):
+        return dict
     part = job.arguments.get("part")
     document = report(job.campaign, "agreement", Options(part=part))
     progress(1, 1)

@@ -11,7 +11,7 @@ from annotation.models import Annotation, Campaign, Membership, Round
 from scoring.stats.evidence import FIRST_LABEL, ExpertAnswers, evidence
 
 KIND = "evidence"  # of a peek
-VERSION = "1"
+VERSION = "2"
 CHUNK = 5000
 
 Document = dict[str, Any]
@@ -19,7 +19,7 @@ Row = tuple[Any, ...]
 
 _COLUMNS = (
     "assignment__expert", "assignment__item", "assignment__unit", "label", "client_key", "active_seconds",
-    "session_position", "source",
+    "session_position", "source", "conditions__rest",
 )  # fmt: skip
 
 
@@ -68,12 +68,15 @@ def _answers(rows: Sequence[Row], labels: Mapping[int, Mapping[int, str]]) -> Ex
     seconds: dict[Any, float] = {}
     screen_of: dict[Any, int] = {}
     first_only: dict[int, bool] = {}
-    for expert, item, unit, label, sheet, active, _position, _source in rows:
+    by_rest: set[int] = set()
+    for expert, item, unit, label, sheet, active, _position, _source, rest in rows:
         theirs = [one for user, one in labels[item].items() if user != expert] if label else []
         others.append(len(theirs))
         differing.append(sum(one != label for one in theirs))
         screen_of[sheet] = unit
         first_only[unit] = first_only.get(unit, True) and label == FIRST_LABEL
+        if rest:
+            by_rest.add(unit)
         if active is not None:
             seconds[sheet] = max(active, seconds.get(sheet, 0.0))
     return ExpertAnswers(
@@ -86,5 +89,9 @@ def _answers(rows: Sequence[Row], labels: Mapping[int, Mapping[int, str]]) -> Ex
         seconds=np.array(list(seconds.values()), dtype=np.float64),
         seconds_all_first=np.array(
             [value for sheet, value in seconds.items() if first_only[screen_of[sheet]]], dtype=np.float64
+        ),
+        rest=np.array([-1 if row[8] is None else row[8] for row in rows], dtype=np.int64),
+        seconds_rest=np.array(
+            [value for sheet, value in seconds.items() if screen_of[sheet] in by_rest], dtype=np.float64
         ),
     )

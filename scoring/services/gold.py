@@ -1,25 +1,28 @@
 """How often each expert's answer to a gold item is its known label, with an exact interval.
 
-Gold items are ordinary items and stay in agreement, labels and error rates; here they are looked at by themselves. Only
-independent answers of the main round count; a “cannot judge” stands beside the share, not in it. An expert's gold items
-are taken as independent of each other, which contexts of one compound are not quite.
+Gold items are ordinary items and stay in agreement, labels and error rates; here they are looked at by themselves.
+Only independent answers of the main round count, as they were before a spot check sent a part back; a “cannot judge”
+stands beside the share, not in it. An expert's gold items are taken as independent of each other, which contexts of
+one compound are not quite.
 """
 
 from collections import Counter
 from typing import Any
 
 from annotation.models import Assignment, Campaign, Round
+from annotation.protocol.sentences import say
 from annotation.services.gold import gold_count
+from scoring.services.first_answers import first_answers
 from scoring.stats.proportions import clopper_pearson, percent, percent_interval
 
 Document = dict[str, Any]
 
 CONTRAST = 1.0  # points between two scores
-NOTHING = "no gold item was judged"
+NOTHING = say("no gold item was judged")
 
 
 def gold_report(campaign: Campaign) -> Document:
-    """By pseudonym: judged, right, and how many of the others are a whole point off. Three queries."""
+    """By pseudonym: judged, right, and how many of the others are a whole point off. Four queries."""
     rows = Assignment.objects.filter(
         round__campaign=campaign,
         round__kind=Round.Kind.MAIN,
@@ -28,9 +31,11 @@ def gold_report(campaign: Campaign) -> Document:
         item__retired_at__isnull=True,
         item__gold__isnull=False,
     )
-    answered = rows.order_by().values_list("expert", "label", "item__gold__label")
+    answered = rows.order_by().values_list("item", "expert", "label", "item__gold__label")
+    changed = first_answers(campaign)
     found: dict[int, Counter[str]] = {}
-    for expert, label, known in answered:
+    for item, expert, now, known in answered:
+        label = changed[item, expert].label if (item, expert) in changed else now
         found.setdefault(expert, Counter())[_outcome(label, known)] += 1
     members = campaign.memberships.filter(user__in=found).order_by("pk").values_list("user", "pseudonym")
     return {

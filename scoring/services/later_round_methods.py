@@ -10,7 +10,9 @@ from annotation.services.spot_checks import Decision
 
 _DECIDED = {
     Decision.ACCEPT: say("accepted"),
-    Decision.REWORK: say("reworked in part"),
+    Decision.REWORK: say(
+        "reworked in part; agreement counts what the experts had answered before, labels what they answered then"
+    ),
     Decision.STOPPED: say("stopped"),
 }
 
@@ -32,27 +34,39 @@ def later_round_sentences(campaign: Campaign) -> Sequence[Sentence]:
 
 def _sentence(round_: Round, *, items: int, given: int) -> Sentence:
     if round_.kind == Round.Kind.REPEAT:
-        return say("Experts judged items again without being told so: {n} answers.", n=given)
+        return say(
+            "To measure how far experts agree with themselves, {items} came to the same expert again without their "
+            "being told so: {answers}; labels and agreement between experts count none of these.",
+            items=_items(items),
+            answers=_answers(given),
+        )
     if round_.kind == Round.Kind.SPOT_CHECK:
         decision = (round_.outcome or {}).get("decision")
         ended = say("not decided yet") if decision is None else _DECIDED[Decision(decision)]
         return say(
-            "In spot check {number}, items {n} were judged by somebody who had seen no answer to them: {ended}.",
+            "In spot check {number}, somebody who had seen no answer to them judged {items}: {ended}.",
             number=round_.number,
-            n=items,
+            items=_items(items),
             ended=ended,
         )
     if round_.kind == Round.Kind.RESOLUTION:
         return say(
-            "After discussion, in resolution {number}, the same experts judged items {n} again: {given} answers.",
+            "After discussion, in resolution {number}, the same experts judged {items} again: {answers}.",
             number=round_.number,
-            n=items,
-            given=given,
+            items=_items(items),
+            answers=_answers(given),
         )
     return say(
-        "After a change of the guidelines, in re-judgement {number}, the same experts judged items {n} again: "
-        "{given} answers.",
+        "After a change of the guidelines, in re-judgement {number}, the same experts judged {items} again: {answers}.",
         number=round_.number,
-        n=items,
-        given=given,
+        items=_items(items),
+        answers=_answers(given),
     )
+
+
+def _items(n: int) -> Sentence:
+    return say("1 item") if n == 1 else say("{n} items", n=f"{n:,}")
+
+
+def _answers(n: int) -> Sentence:
+    return say("1 answer") if n == 1 else say("{n} answers", n=f"{n:,}")

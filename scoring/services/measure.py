@@ -16,12 +16,13 @@ from annotation.protocol.sentences import say
 from annotation.services.dry_runs import last_dry_run
 from annotation.services.errors import Refused
 from annotation.services.exports import names_of
+from annotation.services.spot_checks import still_to_check
 from scoring.services.after_resolution import after_resolution
 from scoring.services.answers import exposed_items
 from scoring.services.checked import compound_check_report, estimate_report
 from scoring.services.comparing import comparison
 from scoring.services.comparing_predictions import Wanted, compared_predictions
-from scoring.services.conditions import conditions_of, more_breakdowns
+from scoring.services.conditions import conditions_of, more_breakdowns, without_conditions
 from scoring.services.doubles import doubles_of, repeats_of
 from scoring.services.gather import (
     SystemRun,
@@ -34,11 +35,13 @@ from scoring.services.gather import (
     translations_of,
     triples_of,
 )
+from scoring.services.gold import gold_report
 from scoring.services.methods import methods
 from scoring.services.options import Document, Drawing, Options, only_for
 from scoring.services.peeks import open_answers
 from scoring.services.plain_texts import plain_bleu
 from scoring.services.runs import title_of
+from scoring.services.spot_checks import report_of
 from scoring.services.what_if import what_if_report
 from scoring.stats.agreement import agreement, by_group
 from scoring.stats.artifacts import DESCRIBED, artifacts
@@ -60,11 +63,14 @@ def error_rates_report(campaign: Campaign, options: Options) -> Document:
     instances, items = instances_of(chosen, labels)
     drawing: Drawing = {"seed": options.seed, "resamples": options.resamples}
     rates = error_rates(instances, labels=labels.signature, **drawing)
-    more = more_breakdowns(instances, conditions_of(campaign, instances, items), **drawing)
+    conditions = conditions_of(campaign, instances, items)
+    more = more_breakdowns(instances, conditions, **drawing)
+    without = without_conditions(instances, conditions, **drawing)
     document = rates.as_json()
     document["by"] |= {
         name: {value: row.as_json() for value, row in rows.items()} for name, rows in more.items()
     }
+    document["without"] |= {name: row.as_json() for name, row in without.items()}
     return {
         "campaign": campaign.slug,
         "system": chosen.system.name,
@@ -153,6 +159,7 @@ def _in_counting_order(value: str) -> tuple[int, str]:
     return (int(value), "") if value.isdecimal() else (sys.maxsize, value)
 
 
+NO_REFERENCES = say("The items of this campaign have no references, so there is no BLEU.")
 THIRDS = ("early", "middle", "late")
 
 
@@ -228,7 +235,7 @@ def bleu_report(campaign: Campaign, options: Options) -> Document:
     chosen = choose_run(campaign, options.system, options.run)
     texts = translations_of(chosen)
     if not any(texts.references):
-        raise Refused(say("The items of this campaign have no references, so there is no BLEU."))
+        raise Refused(NO_REFERENCES)
     keep = [kept and bool(reference) for kept, reference in zip(texts.keep, texts.references, strict=True)]
     result = corpus_bleu(texts.hypotheses, texts.references, keep=keep, names=texts.names)
     beside = corpus_chrf(texts.hypotheses, texts.references, keep=keep, names=texts.names)
@@ -292,6 +299,24 @@ def _without_tables(instances: Instances) -> Instances:
     return instances.only(np.ones(instances.unit.size, dtype=np.bool_))
 
 
+def spot_check_report(campaign: Campaign, options: Options) -> Document:
+    """What a spot check found, once everything is checked: the last one, or that of the number asked for."""
+    checks = campaign.rounds.filter(kind=Round.Kind.SPOT_CHECK).order_by("number")
+    round_ = (checks if options.number is None else checks.filter(number=options.number)).last()
+    if round_ is None:
+        raise Refused(say("There is no such spot check in this campaign."))
+    if round_.state == Round.State.OPEN and (still := still_to_check(round_)):
+        raise Refused(say("The check is not finished: items still to be judged {n}.", n=still))
+    if round_.state != Round.State.OPEN and not (round_.outcome or {}).get("report"):
+        raise Refused(say("This spot check was stopped before anything was found."))
+    return report_of(round_)
+
+
+def gold_items_report(campaign: Campaign, _options: Options) -> Document:
+    """How often each expert's answer to a gold item is its known label."""
+    return gold_report(campaign)
+
+
 REPORTS: Mapping[str, Callable[[Campaign, Options], Document]] = {
     "error-rates": error_rates_report,
     "agreement": agreement_report,
@@ -304,7 +329,11 @@ REPORTS: Mapping[str, Callable[[Campaign, Options], Document]] = {
     "estimate": estimate_report,
     "methods": methods_report,
     "what-if": what_if_report,
+    "spot-check": spot_check_report,
+    "gold": gold_items_report,
 }
+# They tell which items are gold or were checked, and whose answers were found wrong.
+MANAGERS_ONLY = frozenset({"spot-check", "gold"})
 
 
 def _check_round(campaign: Campaign, kind: str) -> None:

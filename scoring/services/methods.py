@@ -6,7 +6,6 @@ answers are left out while answers are open, so that the paragraph itself is no 
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from importlib.metadata import version
 from typing import Any
 
@@ -27,12 +26,14 @@ from annotation.models import (
 )
 from annotation.protocol.base import get_protocol
 from annotation.protocol.labels import ARBITER
-from annotation.protocol.sentences import Sentence, say
+from annotation.protocol.sentences import Sentence, listed, say
+from annotation.services.moves import moved_of
 from annotation.services.peeks import Peek, open_answers, peeks_of
 from annotation.services.sentences import translated
 from scoring.models import Evaluation
 from scoring.services.dry_run_methods import dry_run_sentences
 from scoring.services.gather import Labels
+from scoring.services.gold_methods import gold_sentences
 from scoring.services.later_round_methods import later_round_sentences
 from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.error_rates import ErrorRates
@@ -81,6 +82,13 @@ ENTRANCES = {
     "api": say("by program"),
     "import": say("imported from elsewhere"),
 }
+DISPLAYS = {"alone": say("one unit at a time")}
+DESIGNS = {
+    "cyclic": say("cyclic"),
+    "pairs": say("pairs"),
+    "quotas": say("quotas"),
+    "single": say("single"),
+}
 KINDS = {
     "agreement": say("agreement"),
     "error-rates": say("error rates"),
@@ -92,6 +100,9 @@ KINDS = {
     "plan": say("planning from rates so far"),
     "evidence": say("how experts worked"),
     "gold": say("answers to items whose label is known"),
+    "annotations": say("the judgements themselves"),
+    "labels": say("the final labels"),
+    "release": say("a release of the judgements"),
 }
 
 
@@ -118,6 +129,7 @@ def methods(
         *_design(campaign),
         *_conditions(campaign, compound),
         *later_round_sentences(campaign),
+        *gold_sentences(campaign, figures=not still),
         *_labels(campaign, labels),
         *(_unfinished(still) if still else []),
         *(_agreement(campaign, agreement) if agreement else []),
@@ -142,11 +154,6 @@ def in_chinese(sentences: Iterable[Sentence]) -> list[str]:
     """The same sentences by the catalogue."""
     with override(CHINESE):
         return [translated(one) for one in sentences]
-
-
-def listed(parts: Sequence[Sentence]) -> Sentence:
-    """Several as one, by the punctuation of the language."""
-    return reduce(lambda before, after: say("{before}; {after}", before=before, after=after), parts)
 
 
 # What was judged, by whom, how ---------------------------------------------------------------------------------
@@ -208,7 +215,12 @@ def _design(campaign: Campaign) -> Sentences:
         return []
     designs = Design.objects.filter(round__campaign=campaign, round__kind=Round.Kind.MAIN).order_by("pk")
     told = [
-        say("{name} with seed {seed} (hash {hash})", name=name, seed=seed, hash=digest[:12])
+        say(
+            "{name} with seed {seed} (hash {hash})",
+            name=DESIGNS.get(name, name),
+            seed=seed,
+            hash=digest[:12],
+        )
         for name, seed, digest in designs.values_list("name", "seed", "hash")
     ]
     return [
@@ -217,7 +229,21 @@ def _design(campaign: Campaign) -> Sentences:
             "Every expert met their items in an order of their own, drawn with seed {seed}.",
             seed=campaign.seed,
         ),
+        *_moves(campaign),
     ]
+
+
+def _moves(campaign: Campaign) -> Sentences:
+    """That units changed hands, and that somebody left."""
+    moved = moved_of(campaign)
+    units = say(
+        "Units that were given to another expert after the parts were given out: {n}.", n=f"{moved.units:,}"
+    )
+    left = say(
+        "Experts who left before they had judged all that was given to them, their open units moved to others: {n}.",
+        n=len(moved.left),
+    )
+    return [*([units] if moved.units else []), *([left] if moved.left else [])]
 
 
 def _conditions(campaign: Campaign, compound: bool) -> Sentences:
@@ -246,7 +272,9 @@ def _conditions(campaign: Campaign, compound: bool) -> Sentences:
     return [
         say("Judgements by version of the guidelines: {counts}.", counts=listed(under)),
         say("Where they were given: {counts}.", counts=listed(where)),
-        say("Display mode: {counts}.", counts=_told(display, missing=say("not recorded"))),
+        say(
+            "Display mode: {counts}.", counts=_told(display, words={**DISPLAYS, "None": say("not recorded")})
+        ),
         *(_compound_settings(campaign, answers) if compound else _triple_settings(campaign)),
     ]
 
@@ -279,13 +307,9 @@ def _counts(rows: Any, name: str) -> dict[str, int]:
     return dict(sorted((str(value), n) for value, n in found))
 
 
-def _told(counts: Mapping[str, int], *, missing: Sentence | None = None) -> Sentence:
-    return listed(
-        [
-            say("{name}: {n}", name=missing if missing is not None and name == "None" else name, n=f"{n:,}")
-            for name, n in counts.items()
-        ]
-    )
+def _told(counts: Mapping[str, int], *, words: Mapping[str, Sentence] | None = None) -> Sentence:
+    said = words or {}
+    return listed([say("{name}: {n}", name=said.get(name, name), n=f"{n:,}") for name, n in counts.items()])
 
 
 def _labels(campaign: Campaign, labels: Labels) -> Sentences:
@@ -474,17 +498,16 @@ def _peeks(peeks: Sequence[Peek]) -> Sentences:
         return [say("No interim figures of the answers were computed here while blind answers were open.")]
     told = [
         say(
-            "{date} {kind}{how} (open answers: {n})",
+            "{date} {kind} (open answers: {n})",
             date=f"{peek.at:%Y-%m-%d}",
             kind=KINDS.get(peek.kind, peek.kind),
-            how=say(", by itself after a hand-in") if peek.automatic else "",
             n=peek.open_answers,
         )
         for peek in peeks
     ]
     return [
         say(
-            "Looks at interim figures while blind answers were open: {n}, namely {looks}.",
+            "Looks at interim figures or answers while blind answers were open: {n}, namely {looks}.",
             n=len(peeks),
             looks=listed(told),
         )
@@ -496,7 +519,6 @@ def _peek_json(peek: Peek) -> Document:
         "date": f"{peek.at:%Y-%m-%d}",
         "kind": peek.kind,
         "open_answers": peek.open_answers,
-        "automatic": peek.automatic,
     }
 
 

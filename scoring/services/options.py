@@ -10,6 +10,7 @@ from annotation.services.errors import Refused
 from scoring.services.files import NamedFile
 
 SEED = 0
+WITH_NAMES = frozenset({"agreement", "what-if"})  # the reports that tell people apart by name
 Document = dict[str, Any]
 
 

@@ -6,12 +6,13 @@ gives none.
 
 from annotation.models import AuditEntry, Campaign, Job, Membership, Round, User
 from annotation.protocol.sentences import Sentence, say_count
-from annotation.services.peeks import open_answers, peeked_since, write_peek
+from annotation.services.peeks import LABELLING, open_answers, peeked_since, write_peek
 
 __all__ = [
     "FROM_ANSWERS",
     "closed_to_reading",
     "is_interim",
+    "is_untimely",
     "open_answers",
     "record_peek",
     "record_peek_of_job",
@@ -47,18 +48,18 @@ def record_peek(
 
 
 def record_peek_of_job(job: Job) -> None:
-    """The same for the agreement that a job computed; the jobs of one request are one peek.
-
-    Jobs that a hand-in asks for are nobody's request: they are written down as automatic.
-    """
+    """The same for the agreement that a job computed; the jobs of one request are one peek."""
     still = open_answers(job.campaign)
-    if not still or peeked_since(job.campaign, AGREEMENT, job.created_at):
-        return
+    if still and not peeked_since(job.campaign, AGREEMENT, job.created_at):
+        write_peek(job.campaign, AGREEMENT, by=job.created_by, still=still)
+
+
+def is_untimely(job: Job) -> bool:
+    """Whether a hand-in set the job off and others still judge: nobody asked for its figures, so there are none yet."""
     by_expert = Membership.objects.filter(
         campaign=job.campaign, user=job.created_by, role=Membership.Role.EXPERT
-    ).exists()
-    by = None if by_expert else job.created_by
-    write_peek(job.campaign, AGREEMENT, by=by, still=still, automatic=by_expert)
+    )
+    return by_expert.exists() and open_answers(job.campaign, *LABELLING) > 0
 
 
 def closed_to_reading(n: int) -> Sentence:

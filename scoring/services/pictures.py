@@ -1,7 +1,6 @@
 """What the pictures of a campaign are drawn from; each in a fixed number of queries."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from annotation.models import Campaign
 from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
 from scoring.models import Prediction, Submission
+from scoring.services.comparing import heat_map_of
 from scoring.services.gather import labels_of, triples_of
 from scoring.services.measure import report
 from scoring.services.options import Options
@@ -30,10 +30,10 @@ def picture_of(campaign: Campaign, kind: str, options: Options) -> Document:
     if kind == "error-rates" and campaign.protocol == Campaign.Protocol.COMPOUND:
         return _histogram(report(campaign, kind, options))
     if kind == "comparison" and campaign.protocol == Campaign.Protocol.COMPOUND:
-        document = report(campaign, kind, replace(options, texts=False))["heat_map"]
+        document = heat_map_of(campaign, labels=options.labels, among=options.among)
         if not document["rows"]:
             raise Refused(say("There is nothing to draw yet."))
-        return dict(document)
+        return document
     if kind != "artifacts" or campaign.protocol != Campaign.Protocol.TRIPLE:
         raise Refused(say("There is no picture of this report."))
     triples, _items = triples_of(campaign, labels_of(campaign, options.labels))

@@ -6,18 +6,20 @@ same content. Left out is what could tell who a person is: names, notes, times o
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, F
 from django.utils.translation import gettext as _
 
 from annotation.formats.writers import Cell
-from annotation.models import Assignment, Campaign, FinalLabel, Item, Output, Part, Round
+from annotation.models import Assignment, Campaign, Design, FinalLabel, Item, Output, Part, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.splits import DEV, TEST, Split, SplitUnit, leakage, split
+from annotation.protocol.text import fold_name
 from annotation.services.errors import Refused
 from annotation.services.exports import annotations, names_of
+from annotation.services.moves import moved_of
 from annotation.services.snapshot import snapshot
 from scoring.services.gather import Labels, labels_of
 from scoring.services.measure import report
@@ -263,7 +265,10 @@ def _leakage(rows: Sequence[Document]) -> Document | None:
 
 
 def _votes(campaign: Campaign) -> list[Row]:
+    """The judgements of the items in this release, and of no others: each can be joined to its item."""
     found = annotations(campaign, names=names_of(campaign, real=False))
+    there = Item.objects.active().filter(campaign=campaign)
+    found = replace(found, query=found.query.filter(assignment__item__in=there))
     columns = [name for name in VOTE_COLUMNS if name in found.columns]
     rows = [{name: row[name] for name in columns} for row in found.rows()]
     return sorted(rows, key=_vote_order)
@@ -282,16 +287,18 @@ def _guidelines(campaign: Campaign) -> list[tuple[str, str]]:
 
 
 def _design(campaign: Campaign) -> Document:
-    """Parts and their experts as they came to be, by pseudonym; a plan's own hash is made of names and stays here."""
-    names = names_of(campaign, real=False)
-    experts: dict[int, dict[int, str]] = {}
-    given = Assignment.objects.filter(part__round__campaign=campaign, withdrawn_at__isnull=True)
-    for part, slot, expert in given.order_by("part", "slot").values_list("part", "slot", "expert").distinct():
-        experts.setdefault(part, {})[slot] = names.of(expert)
+    """Who judged which part, by pseudonym: `experts` and `shares` count what stands, `planned_experts` are those whom
+    the design named. A plan's own hash is made of names and stays here.
+    """
+    shares = _shares(campaign)
+    planned = _planned(campaign)
     parts = Part.objects.filter(round__campaign=campaign).select_related("design", "round")
+    moved = moved_of(campaign)
     return {
         "seed": campaign.seed,
         "experts_per_item": campaign.annotators_per_item,
+        "moved_units": moved.units,
+        "left": list(moved.left),
         "parts": [
             {
                 "round": part.round.kind,
@@ -300,11 +307,48 @@ def _design(campaign: Campaign) -> Document:
                 "seed": part.design.seed,
                 "n_units": part.n_units,
                 **_sample(part),
-                "experts": list(experts.get(part.pk, {}).values()),
+                "experts": list(dict.fromkeys(share["expert"] for share in shares.get(part.pk, ()))),
+                "shares": shares.get(part.pk, []),
+                **({"planned_experts": planned[part.pk]} if part.pk in planned else {}),
             }
             for part in parts.annotate(n_units=Count("part_units")).order_by("round", "index")
         ],
     }
+
+
+def _shares(campaign: Campaign) -> dict[int, list[Document]]:
+    """By part: how many items each expert holds in each place, and how many of these they judged.
+
+    Hidden repeats stand in parts of the main round and are no part of its design.
+    """
+    names = names_of(campaign, real=False)
+    rows = (
+        Assignment.objects.filter(
+            part__round__campaign=campaign, round=F("part__round"), withdrawn_at__isnull=True
+        )
+        .order_by("part", "slot", "expert")
+        .values_list("part", "slot", "expert")
+        .annotate(items=Count("pk"), judged=Count("answered_at"))
+    )
+    found: dict[int, list[Document]] = {}
+    for part, slot, expert, items, judged in rows:
+        share = {"expert": names.of(expert), "slot": slot, "n_items": items, "n_judged": judged}
+        found.setdefault(part, []).append(share)
+    return {
+        part: sorted(those, key=lambda one: (one["slot"], one["expert"])) for part, those in found.items()
+    }
+
+
+def _planned(campaign: Campaign) -> dict[int, list[str]]:
+    """By part of the main round: the experts whom its design named, place 1 first. Who is no member has no name."""
+    names = dict(campaign.memberships.values_list("user__username_folded", "pseudonym"))
+    found = {}
+    designs = Design.objects.filter(round__campaign=campaign, round__kind=Round.Kind.MAIN)
+    for design in designs.prefetch_related("parts"):
+        parts = sorted(design.parts.all(), key=lambda part: part.index)
+        for part, plan in zip(parts, design.plan.get("parts", ()), strict=False):  # a completion planned none
+            found[part.pk] = [names.get(fold_name(name), "–") for name in plan["experts"]]
+    return found
 
 
 def _sample(part: Part) -> Document:

@@ -20,6 +20,7 @@ from annotation.models import Campaign, Job, User
 from annotation.protocol.splits import RULES
 from annotation.services.errors import Refused
 from annotation.services.people import audit
+from annotation.services.readings import RELEASE, record_reading
 from scoring.models import Release, ReleaseItem
 from scoring.services.release_content import KEEP, NONE, Content, SplitWish, gather_content
 from scoring.services.release_files import pack, write_folder
@@ -130,6 +131,7 @@ def _store(
         batch_size=CHUNK,
     )
     audit(campaign, by, "release frozen", {"name": name, "sha256": sha256})
+    record_reading(campaign, RELEASE, by=by)
     return release
 
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
-from django.db.models import F
-
 from annotation.models import Assignment, Campaign, Round, User
 from annotation.protocol.labels import final_label
+from annotation.protocol.sentences import Sentence, say
 from annotation.services.campaigns import main_round
 from annotation.services.labels import rule_for
 from annotation.services.spot_checks import Decision, Error, decide, still_to_check
+from annotation.services.turns import turn
+from scoring.services.kept_sentences import as_measured, with_sentences
 from scoring.services.measured import pace_of
 from scoring.stats.spot_checks import Checked, acceptance_plan, check_estimate
 
@@ -48,17 +48,17 @@ def finish(
     by: User,
 ) -> Round:
     """Decide, and keep what was found in the state in which it was decided upon."""
-    with transaction.atomic():
-        Round.objects.filter(pk=round_.pk).update(state=F("state"))  # two at once queue up here
+    with turn(round_.campaign_id):
         round_.refresh_from_db()
-        report = None if decision == Decision.STOPPED or still_to_check(round_) else report_of(round_)
+        none = decision == Decision.STOPPED or still_to_check(round_)
+        report = None if none else with_sentences(report_of(round_))
         return decide(round_, decision, reason=reason, rework=rework, report=report, by=by)
 
 
 def report_of(round_: Round) -> Document:
     """What was found: as it was kept where the check is decided, else worked out from the answers. Four queries."""
     if round_.outcome and round_.outcome.get("report"):
-        return dict(round_.outcome["report"])
+        return as_measured(round_.outcome["report"])
     campaign, settings = round_.campaign, round_.settings
     found = _Compared.of(round_)
     strata = [_Stratum.of(stated, found) for stated in settings["strata"]]
@@ -240,9 +240,9 @@ class _Stratum:
         return cls(stated["part"], experts, stated["size"], units, outcomes)
 
     @property
-    def name(self) -> str:
+    def name(self) -> Sentence:
         """As a reason names it."""
-        return f"part {self.part + 1} ({', '.join(self.experts)})"
+        return say("part {part} ({experts})", part=self.part + 1, experts=", ".join(self.experts))
 
     def checked(self, expert: str | None) -> Checked:
         """Its size and what was found in it: of one expert, or of anybody."""

@@ -33,10 +33,13 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """Everything known about a campaign's agreement. `open_answers`: judgements that are still to come."""
+    """Everything known about a campaign's agreement. `answered`: judgements there are; `open_answers`: those that are
+    still to come.
+    """
 
     whole: Run
     parts: Sequence[Run]
+    answered: int
     open_answers: int
     newer_answers: bool
 
@@ -60,10 +63,15 @@ def agreement_standing(campaign: Campaign) -> Standing:
         round__kind=Round.Kind.MAIN,
         withdrawn_at__isnull=True,
         item__retired_at__isnull=True,
-    ).aggregate(open=Count("pk", filter=Q(answered_at__isnull=True)), last=Max("answered_at"))
+    ).aggregate(
+        answered=Count("answered_at"),
+        open=Count("pk", filter=Q(answered_at__isnull=True)),
+        last=Max("answered_at"),
+    )
     return Standing(
         whole=whole,
         parts=[Run(part=part, job=jobs.get(part.pk), evaluation=evaluations.get(part.pk)) for part in parts],
+        answered=answers["answered"],
         open_answers=answers["open"],
         newer_answers=bool(
             whole.evaluation and answers["last"] and answers["last"] > whole.evaluation.created_at

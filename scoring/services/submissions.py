@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils.translation import gettext as _
 
 from annotation.formats.errors import RowIssue
@@ -165,7 +166,7 @@ def _check_quota(board: Board, wish: Wish, by: User | None) -> None:
 
 def _queue_up(board: Board) -> None:
     """Written first: two submissions at once queue up here, and each counts the other."""
-    Board.objects.filter(pk=board.pk).update(quota=board.quota)
+    Board.objects.filter(pk=board.pk).update(quota=F("quota"))
 
 
 # Storing -------------------------------------------------------------------------------------------------------

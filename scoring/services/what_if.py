@@ -75,8 +75,8 @@ class Side:
 class Comparison:
     """Both sides over the same items, in the order of import.
 
-    `answers`: (items, experts) 1, 0 for less, -1 for none, of the experts (accounts) in `experts`. `decided`: how many
-    of the items an arbiter decided, which stands on both sides.
+    `answers`: (items, experts) 1, 0 for less, -1 for none, of the experts (accounts) in `experts`, who go by `names`.
+    `decided`: how many of the items an arbiter decided, which stands on both sides.
     """
 
     items: Sequence[int]
@@ -85,6 +85,7 @@ class Comparison:
     changes: LabelChanges
     answers: NDArray[np.int8]
     experts: Sequence[int]
+    names: Mapping[int, str]
     decided: int
 
     def states(self, place: int) -> tuple[str, str]:
@@ -112,9 +113,10 @@ def compared(campaign: Campaign, options: Options) -> Comparison:
             raise Refused(error.message) from None
     experts = sorted({expert for one in votes for expert in one.experts})
     answers = _answers(votes, experts)
+    names = names_of(campaign, real=options.real_names).by_user
     if rule is None:
         assert options.model is not None
-        after = _by_model(campaign, votes, answers, experts, options)
+        after = _by_model(campaign, votes, answers, [names[expert] for expert in experts], options)
     else:
         after = _by_rule(outcomes_of(votes, rule, k=campaign.annotators_per_item), rule)
     items = [one.item for one in votes]
@@ -131,6 +133,7 @@ def compared(campaign: Campaign, options: Options) -> Comparison:
         changes=changes,
         answers=answers,
         experts=experts,
+        names=names,
         decided=sum(one.decision is not None for one in votes),
     )
 
@@ -164,15 +167,14 @@ def _by_model(
     campaign: Campaign,
     votes: Sequence[Votes],
     answers: NDArray[np.int8],
-    experts: Sequence[int],
+    raters: Sequence[str],
     options: Options,
 ) -> Side:
     """Fitted to the items that all their experts have answered."""
     complete = np.array([len(one.votes) >= campaign.annotators_per_item for one in votes], dtype=np.bool_)
     rows = np.flatnonzero(complete)
-    names = names_of(campaign, real=options.real_names).by_user
     ratings = Ratings(
-        raters=tuple(names[expert] for expert in experts),
+        raters=tuple(raters),
         table=answers[rows],
         categories=LABELS,
         scale=(0.0, 1.0),
@@ -220,7 +222,7 @@ def what_if_report(campaign: Campaign, options: Options) -> Document:
         "to": _to(found.after),
         **found.changes.as_json(),
         "arbiter": found.decided,
-        "experts": _experts(campaign, found, options),
+        "experts": _experts(found),
         **_figures(campaign, found, options),
         "warnings": _warnings(found),
     }
@@ -235,14 +237,13 @@ def _warnings(found: Comparison) -> list[str]:
     return list(found.after.model.warnings) if found.after.model else []
 
 
-def _experts(campaign: Campaign, found: Comparison, options: Options) -> list[Document]:
+def _experts(found: Comparison) -> list[Document]:
     """How often each expert's answers equal the labels, before and after."""
-    names = names_of(campaign, real=options.real_names).by_user
     labels = [verdicts(found.items, side.labels) for side in (found.before, found.after)]
     rows = []
     for column, expert in enumerate(found.experts):
         before, after = (equal_to_label(found.answers[:, column], label) for label in labels)
-        rows.append({"expert": names[expert], **_moved(before, after, "percent")})
+        rows.append({"expert": found.names[expert], **_moved(before, after, "percent")})
     return sorted(rows, key=lambda row: str(row["expert"]))
 
 

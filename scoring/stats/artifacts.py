@@ -111,7 +111,14 @@ def artifacts(triples: LabelledTriples, *, labels: str, rule: str = DESCRIBED) -
     [('happy', 30, 5.48, 'plausible'), ('sad', 30, -5.48, 'implausible')]
     """
     if rule not in (DESCRIBED, AS_PUBLISHED):
-        raise ProtocolError(f"There is no rule {rule} for artifacts. Choose {DESCRIBED} or {AS_PUBLISHED}.")
+        raise ProtocolError(
+            say(
+                "There is no rule {rule} for artifacts. Choose {described} or {published}.",
+                rule=rule,
+                described=DESCRIBED,
+                published=AS_PUBLISHED,
+            )
+        )
     label = triples.label
     labelled = np.flatnonzero(label != UNLABELLED).tolist()
     texts = [f"{triples.head[row]} {triples.tail[row]}" for row in labelled]

@@ -243,8 +243,12 @@ def _kept_rows(
     names = [f"row {row}" for row in range(1, len(hypotheses) + 1)] if names is None else names
     if len(hypotheses) != len(references):
         raise ProtocolError(
-            f"There are {len(hypotheses)} translations and {len(references)} references. "
-            "Each translation needs its own reference, in the same order."
+            say(
+                "There are {translations} translations and {references} references. Each translation needs its own "
+                "reference, in the same order.",
+                translations=len(hypotheses),
+                references=len(references),
+            )
         )
     if not len(keep) == len(names) == len(hypotheses):
         raise ValueError("keep and names need one value for each translation")

@@ -21,7 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.protocol.sentences import say
-from scoring.stats.error_rates import UNDECIDED, WRONG, Instances, Rates, compounds_of, rates_of
+from scoring.stats.error_rates import (
+    UNDECIDED,
+    WRONG,
+    Compounds,
+    Instances,
+    Rates,
+    compounds_of,
+    rates_of,
+)
 from scoring.stats.proportions import RESAMPLES, Integers, Share, share_over_clusters
 
 _NUMBER = re.compile(r"(\d+)")
@@ -79,7 +87,7 @@ def by_condition(
     Args:
         instances: one system's outputs with their verdicts; their facets are not used.
         values: (instances,) the condition of each instance as text, None or "" where it is not known: such an
-            instance stands in no row.
+            instance stands in no row, but in that of `without_condition`.
         seed, resamples: as in `error_rates`.
 
     Returns:
@@ -95,27 +103,52 @@ def by_condition(
     >>> rows["hidden"].instance.n, rows["hidden"].aggregate.decided.n, rows["seen"].aggregate.decided.reason
     (6, 1, 'no compound here has exactly five contexts, all of them decided')
     """
+    texts = _texts(instances, values)
+    compounds = compounds_of(instances)
+    return {
+        value: _under(instances, compounds, texts == value, seed=seed, resamples=resamples)
+        for value in natural_order(set(texts.tolist()) - {""})
+    }
+
+
+def without_condition(
+    instances: Instances, values: NDArray[Any], *, seed: int = 0, resamples: int = RESAMPLES
+) -> Rates | None:
+    """The rates of the instances of which the condition is not known: what the rows of `by_condition` lack of all.
+
+    None where it is known of all, or of none, so that there is no table. Arguments as there.
+
+    >>> instances = Instances(unit=np.repeat(["a", "b"], 5), context=np.arange(10),
+    ...     verdict=np.array([0] * 5 + [1] * 5, dtype=np.int8), cannot_judge=np.zeros(10, dtype=bool))
+    >>> without_condition(instances, np.array(["seen"] * 4 + [None] * 6, dtype=object)).instance.n
+    6
+    """
+    unknown = _texts(instances, values) == ""
+    if unknown.all() or not unknown.any():
+        return None
+    return _under(instances, compounds_of(instances), unknown, seed=seed, resamples=resamples)
+
+
+def _texts(instances: Instances, values: NDArray[Any]) -> NDArray[Any]:
     if values.shape != instances.unit.shape:
         raise ValueError("each instance needs one value of the condition")
-    compounds = compounds_of(instances)
+    return np.array(["" if value is None else str(value) for value in values.tolist()], dtype=object)
+
+
+def _under(
+    instances: Instances, compounds: Compounds, under: NDArray[np.bool_], *, seed: int, resamples: int
+) -> Rates:
+    """The rates of the instances where `under`, shape (instances,), holds, and of the compounds that are wholly so."""
     codes, n = compounds.of_instance, len(compounds.keys)
-    known = {str(value) for value in values.tolist() if value not in (None, "")}
-    texts = np.array(["" if value is None else str(value) for value in values.tolist()], dtype=object)
-    rows: dict[str, Rates] = {}
-    for value in natural_order(known):
-        under = texts == value
-        whole = np.bincount(codes[under], minlength=n) == compounds.contexts
-        of_wholes = rates_of(compounds, whole, seed=seed, resamples=resamples)
-        rows[value] = Rates(
-            instance=_instance_share(instances, codes, under, seed=seed, resamples=resamples),
-            aggregate=of_wholes.aggregate,
-            all_contexts_wrong=of_wholes.all_contexts_wrong,
-            cannot_judge=int((under & instances.cannot_judge).sum()),
-            undecided_instances=int(
-                (under & (instances.verdict == UNDECIDED) & ~instances.cannot_judge).sum()
-            ),
-        )
-    return rows
+    whole = np.bincount(codes[under], minlength=n) == compounds.contexts
+    of_wholes = rates_of(compounds, whole, seed=seed, resamples=resamples)
+    return Rates(
+        instance=_instance_share(instances, codes, under, seed=seed, resamples=resamples),
+        aggregate=of_wholes.aggregate,
+        all_contexts_wrong=of_wholes.all_contexts_wrong,
+        cannot_judge=int((under & instances.cannot_judge).sum()),
+        undecided_instances=int((under & (instances.verdict == UNDECIDED) & ~instances.cannot_judge).sum()),
+    )
 
 
 def binned(values: Sequence[float | None], edges: Sequence[float], *, unit: str = "") -> NDArray[Any]:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.protocol.sentences import say
 from scoring.stats.agreement import AgreementReport, agreement
 from scoring.stats.agreement_input import ratings_from_matrix
 from scoring.stats.proportions import Interval, percent, percent_interval, reasons
@@ -173,7 +174,7 @@ def shift(first: NDArray[np.int64], again: NDArray[np.int64]) -> Shift:
     n = int(both.sum())
     up, down = int((again > first)[both].sum()), int((again < first)[both].sum())
     if not up + down:
-        reason = "nothing moved" if n else "nothing was judged both times"
+        reason = say("nothing moved") if n else say("nothing was judged both times")
         return Shift(n=n, up=0, down=0, difference=0.0 if n else None, interval=None, p=None, reason=reason)
     wide, more, fewer = n + 2, up + 0.5, down + 0.5
     centre = (more - fewer) / wide

@@ -13,8 +13,7 @@ compounds, as in every other interval here, and (1 − n/N) · S²_D / n for jud
 part the interval is about exactly these N compounds (`interval_these`).
 
 Sensitivity and specificity measured elsewhere are no substitute: those of the released noun phrases, applied to the
-verb phrases, give 25.5 % where 22.25 % is true. `by_sensitivity` does that sum under its own name and refuses
-measurements of another system.
+verb phrases, give 25.5 % where 22.25 % is true.
 
 Sources: Cochran (1977), Sampling Techniques, 3rd ed., sections 2.8 and 7.3; Särndal, Swensson and Wretman (1992),
 chapter 6; Angelopoulos et al. (2023), Science 382, 669–674 (the same estimate as "prediction-powered inference");
@@ -207,45 +206,6 @@ def _instance(table: _Compounds) -> Estimate:
         return found
     apart = (table.human - table.machine)[table.inside] / CONTEXTS
     return replace(found, design_effect=_design_effect(apart, table.unequal[table.inside] / CONTEXTS))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """Sensitivity (wrong ones found) and specificity (right ones left alone) of a judge, 0 to 1, and what they were
-    measured on: a system and type, in words."""
-
-    sensitivity: float
-    specificity: float
-    on: str
-
-
-def by_sensitivity(automatic: float, measured: Measured, *, of: str) -> float:
-    """The rate behind an automatic rate if the judge errs here as it was measured to (Rogan and Gladen 1978).
-
-    Args:
-        automatic: the judge's error rate, 0 to 1; `of`: the system and type it was found on.
-
-    Returns:
-        (automatic + specificity − 1) / (sensitivity + specificity − 1), cut to 0…1; no interval.
-
-    Raises:
-        ProtocolError: the judge was measured on something else, or does no better than chance. A judge's errors
-            depend on what it judges; judge a sample of this system and use `difference_estimate`.
-
-    >>> by_sensitivity(0.2, Measured(sensitivity=0.8, specificity=0.95, on="system A, NP"), of="system A, NP")
-    0.2
-    """
-    if measured.on != of:
-        raise ProtocolError(
-            f"The judge was measured on {measured.on}, not on {of}: its errors differ from one system and type to the "
-            "next. Have experts judge a random sample of these compounds, and use the difference estimate."
-        )
-    better = measured.sensitivity + measured.specificity - 1
-    if better <= 0:
-        raise ProtocolError(
-            "The judge does no better than chance, so its rate says nothing about the true one."
-        )
-    return min(1.0, max(0.0, round((automatic + measured.specificity - 1) / better, 12)))
 
 
 def _check(instances: Instances, automatic: NDArray[np.int8]) -> None:

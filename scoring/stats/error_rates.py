@@ -134,7 +134,7 @@ class ErrorRates:
     `wrong_contexts_histogram[k]` counts the fully judged five-context compounds with k wrong contexts.
     `other_context_counts` lists, by count, the compounds with another number of contexts than five; they
     count in the instance rate only. `facet_unknown` counts, by facet, the compounds that stand in none of
-    its rows.
+    its rows, and `without` gives the rates of these where the facet has rows: together with it they add up.
     """
 
     n_items: int
@@ -143,6 +143,7 @@ class ErrorRates:
     wrong_contexts_histogram: tuple[int, ...]
     other_context_counts: Mapping[int, tuple[str, ...]]
     facet_unknown: Mapping[str, int]
+    without: Mapping[str, Rates]
     signature: str
 
     def as_json(self) -> dict[str, Any]:
@@ -154,6 +155,7 @@ class ErrorRates:
             "wrong_contexts_histogram": list(self.wrong_contexts_histogram),
             "other_context_counts": {str(count): list(u) for count, u in self.other_context_counts.items()},
             "facet_unknown": dict(self.facet_unknown),
+            "without": {name: row.as_json() for name, row in self.without.items()},
             "interval_note": CONDITIONAL,
             "signature": self.signature,
         }
@@ -201,14 +203,18 @@ def error_rates(
     everything = np.ones(len(compounds.keys), dtype=np.bool_)
     by: dict[str, dict[str, Rates]] = {}
     unknown: dict[str, int] = {}
+    without: dict[str, Rates] = {}
     for name, values in instances.facets.items():
         rows = _facet_rows(name, values, compounds)
-        unknown[name] = len(compounds.keys) - sum(int(mask.sum()) for mask in rows.values())
+        in_no_row = ~np.logical_or.reduce([~everything, *rows.values()])
+        unknown[name] = int(in_no_row.sum())
+        if rows and unknown[name]:
+            without[name] = rates_of(compounds, in_no_row, seed=seed, resamples=resamples)
         by[name] = {
             key: rates_of(compounds, mask, seed=seed, resamples=resamples) for key, mask in rows.items()
         }
     overall = rates_of(compounds, everything, seed=seed, resamples=resamples)
-    every = [overall, *(row for found in by.values() for row in found.values())]
+    every = [overall, *(row for found in by.values() for row in found.values()), *without.values()]
     complete = (compounds.contexts == CONTEXTS) & (compounds.judged == CONTEXTS)
     histogram = np.bincount(compounds.wrong[complete], minlength=CONTEXTS + 1)
     return ErrorRates(
@@ -218,6 +224,7 @@ def error_rates(
         wrong_contexts_histogram=tuple(histogram.tolist()),
         other_context_counts=_other_counts(compounds),
         facet_unknown={name: count for name, count in unknown.items() if count},
+        without=without,
         signature=_signature(instances, every, labels=labels, seed=seed, resamples=resamples),
     )
 

@@ -39,7 +39,8 @@ class ExpertAnswers:
     `label`: "" for "cannot judge". `screen`: a number for each screen. `position`: the how-manyeth screen of its
     session, 0 where unknown. `others`, `differing`: how many other experts labelled the item, and how many of them
     otherwise; both 0 where this answer has no label. `timed`: whether it was given here; from a file there is no time
-    of day. `seconds` are active seconds of each timed screen, shape (screens that were measured,).
+    of day. `rest`: how many answers of its screen were given with one key, “rest correct”; −1 where that was not
+    recorded. `seconds` are active seconds of each timed screen, shape (screens that were measured,).
     """
 
     label: Sequence[str]
@@ -50,6 +51,8 @@ class ExpertAnswers:
     timed: NDArray[np.bool_]
     seconds: Floats
     seconds_all_first: Floats  # of the screens on which every answer is the first label
+    rest: Integers
+    seconds_rest: Floats  # of the screens on which that key gave an answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +101,9 @@ class Evidence:
         Share | None
     )  # screens on which every answer is the first label; None where screens hold one answer
     all_first_seconds: Middle | None
+    rest: Share | None  # screens on which “rest correct” gave an answer, of those for which it was recorded
+    rest_seconds: Middle | None
+    rest_not_recorded: int  # screens
     most_given: str | None
     most_given_share: Share
     drift: Drift
@@ -109,6 +115,8 @@ class Evidence:
             "seconds": self.seconds.as_json(),
             "all_first": self.all_first and self.all_first.as_json(),
             "all_first_seconds": self.all_first_seconds and self.all_first_seconds.as_json(),
+            "rest": self.rest and {**self.rest.as_json(), "not_recorded": self.rest_not_recorded},
+            "rest_seconds": self.rest_seconds and self.rest_seconds.as_json(),
             "most_given": {"label": self.most_given, **self.most_given_share.as_json()},
             "drift": self.drift.as_json(),
             "by_position": [{"screens": name, **share.as_json()} for name, share in self.by_position],
@@ -120,11 +128,15 @@ def evidence(answers: ExpertAnswers, *, seed: int) -> Evidence:
     label = np.array(answers.label, dtype=object)
     several = len(np.unique(answers.screen)) < len(answers.screen)
     most, share = most_given(answers.label, answers.screen, seed=seed)
+    rest, not_recorded = by_rest(answers.rest, answers.screen)
     return Evidence(
         answers=len(answers.label),
         seconds=middle(answers.seconds),
         all_first=all_first(answers.label, answers.screen) if several else None,
         all_first_seconds=middle(answers.seconds_all_first) if several else None,
+        rest=rest if several else None,
+        rest_seconds=middle(answers.seconds_rest) if several else None,
+        rest_not_recorded=not_recorded if several else 0,
         most_given=most,
         most_given_share=share,
         drift=drift((label == FIRST_LABEL)[answers.timed], answers.screen[answers.timed], seed=seed),
@@ -158,6 +170,24 @@ def all_first(label: Sequence[str], screen: Integers) -> Share:
     _names, place = np.unique(screen, return_inverse=True)
     other = np.bincount(place, weights=[one != FIRST_LABEL for one in label])
     return share_of_units(int((other == 0).sum()), other.size, nothing=say("Nothing was answered."))
+
+
+def by_rest(rest: Integers, screen: Integers) -> tuple[Share, int]:
+    """The screens on which “rest correct” gave an answer, among those for which that was recorded; how many others
+    there are. Screens are independent units.
+
+    A screen that was corrected later stays one of them while an answer of that key stands on it.
+
+    >>> found, others = by_rest(np.array([4, 4, 0, 0, -1]), np.array([7, 7, 8, 8, 9]))
+    >>> found.share, found.n, others
+    (0.5, 2, 1)
+    """
+    _names, place = np.unique(screen, return_inverse=True)
+    most = np.full(place.max() + 1 if place.size else 0, -1, dtype=np.int64)
+    np.maximum.at(most, place, rest)
+    known = int((most >= 0).sum())
+    nothing = say("It was not recorded for these answers.")
+    return share_of_units(int((most > 0).sum()), known, nothing=nothing), most.size - known
 
 
 def most_given(label: Sequence[str], screen: Integers, *, seed: int) -> tuple[str | None, Share]:

@@ -20,6 +20,11 @@ probabilities of T are those under which all judgements of the compounds are lik
 The first three are assumptions; together they show how far the figure depends on them. Judgements repeated by the
 *same* expert measure that expert's wavering only: a habit repeats itself, so f and m come out too small.
 
+**Intervals.** Compounds are drawn anew, and their noise is estimated anew. Draws in which the model has no answer count
+as 0 in the lower bound and as 1 in the upper one: there the judgements would be a toss. Where a bound comes to lie at 0
+or 1 the draws say nothing about how far a rate at the edge may be off, and the likelihood does (`noise_edges`), so that
+no interval is without width. Few pairs and much noise make for wide intervals, and that is what is known then.
+
 Sources: Dawid and Skene (1979), Applied Statistics 28, 20–28; Rogan and Gladen (1978), American Journal of
 Epidemiology 107, 71–76; Hui and Walter (1980), Biometrics 36, 167–171, for what two judgements cannot tell.
 """
@@ -35,6 +40,7 @@ from numpy.typing import NDArray
 
 from annotation.protocol.sentences import say
 from scoring.stats.error_rates import CONTEXTS, CORRECT, WRONG
+from scoring.stats.noise_edges import kept_shares
 from scoring.stats.proportions import RESAMPLES, Interval, percent, percent_interval, reasons, wilson
 
 Model = Literal["symmetric", "false-alarms", "misses", "resolved"]
@@ -46,6 +52,13 @@ MODELS: tuple[Model, ...] = ("symmetric", "false-alarms", "misses", "resolved")
 FEWEST_DOUBLES = 50
 _STEPS = 300
 _MOST_UNDEFINED = 0.05
+# A bound nearer to 0 or 1 than this part of a compound lies at the edge.
+_EDGE = 0.1
+
+
+UNKNOWN_NOISE = say(
+    "the noise cannot be estimated in too many resamples: more instances judged twice are needed"
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,7 +95,7 @@ class Corrected:
             first two of them, with the 95 % interval of their share in `differing_interval`.
         single_instance, single_aggregate: from the first judgement of each instance, nothing corrected.
         false_alarm, miss: f and m under the model.
-        instance, aggregate: corrected, with their 95 % intervals (compounds drawn anew, noise and all).
+        instance, aggregate: corrected, with their 95 % intervals, and the `method` that gave these.
         reason: why there is no corrected figure.
     """
 
@@ -100,6 +113,7 @@ class Corrected:
     instance_interval: Interval | None = None
     aggregate: float | None = None
     aggregate_interval: Interval | None = None
+    method: str | None = None
     reason: str | None = None
     ci95_reason: str | None = None
     signature: str = ""
@@ -124,6 +138,7 @@ class Corrected:
                 "percent": percent(self.aggregate),
                 "ci95": percent_interval(self.aggregate_interval),
             },
+            "ci95_method": self.method,
             **reasons(self.reason, "reason"),
             **reasons(self.ci95_reason or self.reason, "ci95_reason"),
             "signature": self.signature,
@@ -180,23 +195,26 @@ def noise_corrected(
         reason = say("experts differ more often than this model allows: their verdicts are close to a toss")
         return replace(known, reason=reason)
     instance, aggregate = _rates(table, once, noise)
-    (of_instance, of_aggregate), ci95_reason = _intervals(table, model, seed=seed, resamples=resamples)
+    rates = float(instance[0]), float(aggregate[0])
+    found = _intervals(table, model, noise, rates, seed=seed, resamples=resamples)
+    of_instance, of_aggregate, method = found or (None, None, None)
     return replace(
         known,
         false_alarm=float(noise[0, 0]),
         miss=float(noise[0, 1]),
-        instance=float(instance[0]),
+        instance=rates[0],
         instance_interval=of_instance,
-        aggregate=float(aggregate[0]),
+        aggregate=rates[1],
         aggregate_interval=of_aggregate,
-        ci95_reason=ci95_reason,
+        method=method,
+        ci95_reason=None if found else UNKNOWN_NOISE,
     )
 
 
 def _signature(table: "_Table", labels: str, model: Model, source: Source, seed: int, resamples: int) -> str:
     return (
-        f"noise-corrected|ver:1|model:{model}|source:{source}|contexts:{CONTEXTS}|compounds:{table.n}"
-        f"|doubles:{table.doubles}|labels:{labels}|interval:cluster-bootstrap|level:95|rs:{seed}|bs:{resamples}"
+        f"noise-corrected|ver:2|model:{model}|source:{source}|contexts:{CONTEXTS}|compounds:{table.n}"
+        f"|doubles:{table.doubles}|labels:{labels}|interval:cluster-bootstrap(+likelihood)|level:95|rs:{seed}|bs:{resamples}"
         f"|numpy:{np.__version__}"
     )
 
@@ -213,19 +231,52 @@ def _not_corrected(known: Corrected, table: "_Table", once: Floats) -> Corrected
 
 
 def _intervals(
-    table: "_Table", model: Model, *, seed: int, resamples: int
-) -> tuple[tuple[Interval | None, Interval | None], str | None]:
-    """Of the instance and the aggregate rate: compounds drawn anew, their noise estimated anew; else the reason."""
+    table: "_Table", model: Model, noise: Floats, rates: tuple[float, float], *, seed: int, resamples: int
+) -> tuple[Interval, Interval, str] | None:
+    """Of the instance and the aggregate rate, and the method; None where the noise is known too little for any.
+
+    Compounds are drawn anew, and their noise is estimated anew; at the edge the likelihood widens what comes of it.
+    """
     draws = np.random.default_rng(seed).multinomial(table.n, table.counts / table.n, size=resamples)
-    noise = _noise(draws @ table.sums, model)
-    defined = np.isfinite(noise).all(axis=1)
+    noises = _noise(draws @ table.sums, model)
+    defined = np.isfinite(noises).all(axis=1)
     if defined.mean() < 1 - _MOST_UNDEFINED:
-        return (None, None), say(
-            "the noise cannot be estimated in too many resamples: more instances judged twice are needed"
-        )
-    instance, aggregate = _rates(table, draws[defined].astype(np.float64), noise[defined])
-    intervals = (_percentiles(instance), _percentiles(aggregate))
-    return intervals, None if all(intervals) else say("no resample differs from another")
+        return None
+    drawn = _rates(table, draws[defined].astype(np.float64), noises[defined])
+    unknown = int((~defined).sum())
+    found = [_percentiles(of_rate, rate, unknown) for of_rate, rate in zip(drawn, rates, strict=True)]
+    edge = _EDGE / table.n
+    at_edge = [low < edge or high > 1 - edge for low, high in found]
+    if not any(at_edge):
+        return found[0], found[1], "cluster-bootstrap"
+    ends = _ends_of_noise(table, model, noises[defined])
+    if not np.isfinite(ends).all():
+        return None
+    kept = kept_shares(table.likelihood(np.concatenate([noise, ends])), table.counts)
+    low, high = np.mean(kept, axis=0).tolist()
+    of_likelihood = ((low, high), kept[0])
+    instance, aggregate = (
+        (min(own[0], other[0]), max(own[1], other[1])) if is_edge else own
+        for own, other, is_edge in zip(found, of_likelihood, at_edge, strict=True)
+    )
+    return instance, aggregate, "cluster-bootstrap-and-likelihood"
+
+
+def _ends_of_noise(table: "_Table", model: Model, noises: Floats) -> Floats:
+    """(2, 2) the least and the most noise that the pairs bear out; NaN where there is no end to it."""
+    pairs = (table.counts @ table.sums).astype(np.float64)
+    differing = pairs[1]
+    of_pairs = []
+    for share in wilson(differing, table.doubles):
+        more = share * table.doubles / differing if differing else 0.0
+        alike = (1 - share) * table.doubles / max(table.doubles - differing, 1)
+        changed = pairs * np.array([alike, more, alike, more, more, 1.0])
+        if not differing:  # none seen: of which kind they would be is open
+            changed[1] = share * table.doubles
+        of_pairs.append(changed)
+    found = np.concatenate([_noise(np.array(of_pairs), model), noises])
+    ends = np.quantile(noises, [0.025, 0.975], axis=0)
+    return np.array([np.minimum(found[0], ends[0]), np.maximum(found[1], ends[1])])
 
 
 class _Table:
@@ -388,6 +439,8 @@ def _rates(table: _Table, counts: Floats, noise: Floats) -> tuple[Floats, Floats
     return shares @ np.arange(CONTEXTS + 1) / CONTEXTS, 1 - shares[:, 0]
 
 
-def _percentiles(values: Floats) -> Interval | None:
-    low, high = (float(bound) for bound in np.quantile(values, [0.025, 0.975]))
-    return None if high - low < 1e-12 else (low, high)
+def _percentiles(values: Floats, value: float, unknown: int) -> Interval:
+    """Of the draws, those without an answer at either end; the estimate is always inside."""
+    low = float(np.quantile(np.append(values, np.zeros(unknown)), 0.025))
+    high = float(np.quantile(np.append(values, np.ones(unknown)), 0.975))
+    return min(low, value), max(high, value)

@@ -171,13 +171,20 @@ def _checked(scores: Sequence[TextScore]) -> TextScore:
     for score in scores[1:]:
         if score.signature != first.signature:
             raise ProtocolError(
-                "Scores are compared by one metric with the same settings only; here are "
-                f"{first.signature} and {score.signature}."
+                say(
+                    "Scores are compared by one metric with the same settings only; here are {one} and {other}.",
+                    one=first.signature,
+                    other=score.signature,
+                )
             )
         if (score.n, score.left_out) != (first.n, first.left_out):
             raise ProtocolError(
-                f"Systems are compared on the same sentences; here are {first.n} and {score.n} "
-                "(a sentence left out of one must be left out of all)."
+                say(
+                    "Systems are compared on the same sentences; here are {one} and {other} (a sentence left out of "
+                    "one must be left out of all).",
+                    one=first.n,
+                    other=score.n,
+                )
             )
     return first
 

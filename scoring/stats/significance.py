@@ -65,6 +65,20 @@ class Difference:
     ci95_reason: str | None = None
     p_reason: str | None = None
 
+    def named(self, a: str, b: str, *, turned: bool) -> "Difference":
+        """The same comparison under other names; turned, it is b minus a. Its p-values stay: they have no direction."""
+        if not turned:
+            return replace(self, a=a, b=b)
+        return replace(
+            self,
+            a=a,
+            b=b,
+            value_a=self.value_b,
+            value_b=self.value_a,
+            difference=None if self.difference is None else -self.difference,
+            interval=None if self.interval is None else (-self.interval[1], -self.interval[0]),
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Plain values in points, full precision."""
         return {
@@ -213,7 +227,11 @@ def drawn_counts(
 
     >>> drawn_counts(np.random.default_rng(1), 4, 3).sum(axis=1).tolist()
     [4.0, 4.0, 4.0]
+    >>> drawn_counts(np.random.default_rng(1), 1, 2).tolist()
+    [[1.0], [1.0]]
     """
+    if n == 1:  # all bits fall to the only unit, and 2¹⁶ of them are no number of 16 bits
+        return np.ones((resamples, 1), dtype=dtype)
     piece = np.dtype("<u2" if 2**16 % n < _MOST_REDRAWN * 2**16 else "<u4")
     of_each = 2 ** (8 * piece.itemsize) // n
     raw = rng.bit_generator.random_raw(-(-resamples * n * piece.itemsize // 8))

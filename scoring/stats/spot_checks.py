@@ -19,10 +19,11 @@ from math import ceil, floor, sqrt
 from typing import Any
 
 from annotation.protocol.errors import ProtocolError
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import listed, say
 from scoring.stats.proportions import LEVEL, Interval, percent, percent_interval, reasons
 
 _MOST = 20_000
+NOTHING = say("nothing was checked")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +226,7 @@ def check_estimate(strata: Mapping[str, Checked]) -> CheckEstimate:
     errors = sum(stratum.errors for stratum in strata.values())
     unchecked = [name for name, stratum in strata.items() if not stratum.checked]
     if not strata or unchecked:
-        reason = f"nothing of {', '.join(unchecked)} was checked" if unchecked else "nothing was checked"
+        reason = say("nothing of {parts} was checked", parts=listed(unchecked)) if unchecked else NOTHING
         return CheckEstimate(
             size=size, checked=checked, errors=errors, rate=None, interval=None, method=None, by=by, reason=reason
         )  # fmt: skip
@@ -301,7 +302,7 @@ def _one(stratum: Checked) -> CheckEstimate:
     if not stratum.checked:
         return CheckEstimate(
             size=stratum.size, checked=0, errors=0, rate=None, interval=None, method=None, by={},
-            reason="nothing was checked",
+            reason=NOTHING,
         )  # fmt: skip
     return CheckEstimate(
         size=stratum.size,

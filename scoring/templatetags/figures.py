@@ -16,6 +16,7 @@ from annotation.models import Campaign
 from annotation.protocol.base import get_protocol
 from annotation.protocol.sentences import Sentence
 from annotation.services.sentences import translated
+from annotation.services.wording import wording_of
 from annotation.templatetags.manage import label_word, reason_word
 from annotation.templatetags.seat import in_language
 from scoring import reports
@@ -32,6 +33,8 @@ from scoring.views.words import (
 )
 
 register = template.Library()
+
+LONG_WORDS = 20  # letters; shorter ones stay in one piece
 
 
 @register.filter
@@ -139,8 +142,16 @@ def noise_model(name: str) -> str:
 
 @register.filter
 def answer_title(code: str, campaign: Campaign) -> str:
-    """An answer of the scale in words."""
-    return in_language(get_protocol(campaign.protocol).answer(code).words)
+    """An answer of the scale, as the campaign calls it."""
+    return in_language(wording_of(campaign).answer_words(get_protocol(campaign.protocol).answer(code)))
+
+
+@register.filter
+def breakable(words: str) -> str:
+    """Long words joined by slashes, which a narrow cell may break behind each."""
+    if len(words) < LONG_WORDS:
+        return words
+    return format_html_join(SafeString("/<wbr>"), "{}", ((word,) for word in words.split("/")))
 
 
 @register.filter
@@ -203,9 +214,13 @@ def measured(row: Mapping[str, Any], name: str) -> SafeString | str:
 
 @register.simple_tag(takes_context=True)
 def behind(context: Context, number: int, of: str, **row: str) -> SafeString | str:
-    """A number that opens the list of its items; nought opens nothing. `row` says where it stands."""
-    if not number:
-        return str(number)
+    """A number that opens the list of its items; nought opens nothing. `row` says where it stands.
+
+    While answers are open the list is a manager's to ask for: to others the number opens nothing.
+    """
+    standing = context.get("standing")
+    if not number or (getattr(standing, "open_answers", None) and not context.get("manages")):
+        return f"{number:,}"
     options = context["choice"].options
     asked = {name: getattr(options, name) for name in ("system", "run", "labels", "rule", "model")}
     chosen = {**asked, "of": of, **row}

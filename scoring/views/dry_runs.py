@@ -28,10 +28,12 @@ from annotation.services.dry_runs import (
     take_back,
 )
 from annotation.services.errors import NotYours, Refused
+from annotation.services.frozen import standings
 from annotation.services.invitations import invite_new
 from annotation.services.round_progress import RoundLine, line_of
 from annotation.services.rounds import round_of
 from annotation.services.sentences import translated
+from annotation.services.spot_checks import likely_to_judge
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 from scoring.forms import DryRunForm, OverrideForm
@@ -69,7 +71,7 @@ def _form(campaign: Campaign, data: Any = None) -> DryRunForm:
         .order_by("id")
     )
     initial = {
-        "members": [str(member.pk) for member in members],
+        "members": [str(member.pk) for member in likely_to_judge(campaign, members)],
         "n": USUAL_N[Campaign.Protocol(campaign.protocol)],
         "source": Source.SET_ASIDE,
         "coefficient": USUAL[Campaign.Protocol(campaign.protocol)],
@@ -235,6 +237,7 @@ def _page(
     last = last_dry_run(member.campaign)
     asked = gate_of(round_)
     outcome = round_.outcome or {}
+    ranked = ranking(round_) if _tells(line, decision) else None
     context = {
         "line": line,
         "round": round_,
@@ -248,7 +251,8 @@ def _page(
             for name in SHOWN[member.campaign.protocol]
             if name in outcome.get("coefficients", ())
         ],
-        "ranking": ranking(round_) if _tells(line, decision) else None,
+        "ranking": ranked,
+        "standings": standings(member.campaign, [one.item for one in ranked.items]) if ranked else {},
         "form": form or OverrideForm(),
         "causes": {one.code: one.words for one in get_protocol(member.campaign.protocol).cannot_judge_causes},
     }

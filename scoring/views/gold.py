@@ -18,6 +18,7 @@ from annotation.protocol.errors import ProtocolError
 from annotation.services import gold as marks
 from annotation.services.errors import NotYours, Refused
 from annotation.services.sentences import translated
+from annotation.services.wording import wording_of
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 from scoring.forms import GoldFileForm, GoldForm
@@ -103,7 +104,12 @@ def gold_upload(request: PersonRequest, member: Membership) -> HttpResponse:
     sent = form.cleaned_data["file"]
     try:
         table = read_table(sent.read(), name=sent.name)
-        file = read_judgements(table, protocol=member.campaign.protocol, annotator=marks.NOBODY)
+        file = read_judgements(
+            table,
+            protocol=member.campaign.protocol,
+            annotator=marks.NOBODY,
+            wording=wording_of(member.campaign),
+        )
         report, marked = marks.mark_file(member.campaign, file, by=request.user)
     except (FormatError, Refused) as refusal:
         form.add_error(None, translated(refusal.message))

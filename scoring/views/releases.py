@@ -13,6 +13,7 @@ from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.services import jobs
 from annotation.services.errors import Refused
 from annotation.services.jobs import worker_health
+from annotation.services.readings import RELEASE, answers_to_come
 from annotation.services.sentences import translated
 from annotation.tasks import wake
 from annotation.views.campaign_page import campaign_page
@@ -62,6 +63,7 @@ def _page(
         "releases": campaign.releases.all(),
         "job": Job.objects.filter(campaign=campaign, kind=KIND).order_by("-id").first(),
         "worker": worker_health(),
+        "interim": answers_to_come(campaign, RELEASE) if member.role == MANAGER else 0,
     }
     return campaign_page(request, member, "scoring/releases.html", context, tab="reports", status=status)
 

@@ -6,8 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -19,12 +22,15 @@ from annotation.protocol.labels import fitting_rules
 from annotation.services.errors import Refused
 from annotation.services.jobs import worker_health
 from annotation.services.sentences import translated
+from annotation.tasks import wake
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 from scoring.records import as_csv
 from scoring.reports import as_latex, as_markdown
+from scoring.reports.error_rates import tables_of
 from scoring.reports.methods import paragraphs
 from scoring.services.comparing import texts_behind
+from scoring.services.kept_reports import COMPARISON, check, is_kept, kept, request_report
 from scoring.services.measure import report as measure
 from scoring.services.options import Options
 from scoring.services.peeks import closed_to_reading, record_peek, still_open
@@ -65,7 +71,7 @@ def reports(request: PersonRequest, member: Membership) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @members_only(MANAGER, VIEWER)
 def report(request: PersonRequest, member: Membership, kind: str) -> HttpResponse:
-    """One report: worked out now, but for agreement, which is the last job's result.
+    """One report: worked out now, but for agreement and what takes seconds, which are the last job's result.
 
     While answers are open, reading shows no figures; POST works them out and writes that down.
     """
@@ -73,6 +79,8 @@ def report(request: PersonRequest, member: Membership, kind: str) -> HttpRespons
     if found is AGREEMENT:
         return _agreement_page(request, member)
     choice = choice_of(request, member.campaign, kind)
+    if is_kept(kind):
+        return _kept_page(request, member, found, choice)
     context: dict[str, Any] = {
         "kind": found,
         "choice": choice,
@@ -89,11 +97,40 @@ def report(request: PersonRequest, member: Membership, kind: str) -> HttpRespons
         if context["interim"]:
             record_peek(member.campaign, kind, by=request.user)
         context |= {"document": document, "figures": _EXTRAS.get(kind, _nothing)(document)}
-        if kind == "comparison" and "groups" in document:
-            context |= {"body": PREDICTIONS, "figures": predictions_side_by_side(document)}
-            context["choice"] = replace(choice, sources=[] if document["release"] else choice.sources)
-        elif kind == "comparison":
-            context["figures"] = _comparison(request, member.campaign, document)
+    return campaign_page(request, member, "scoring/report.html", context, tab="reports")
+
+
+def _kept_page(request: PersonRequest, member: Membership, kind: Kind, choice: "Choice") -> HttpResponse:
+    """What the last job kept, and how old it is; POST asks for it to be worked out, which the worker does."""
+    campaign = member.campaign
+    context: dict[str, Any] = {
+        "kind": kind,
+        "choice": choice,
+        "body": f"scoring/_{kind.name}.html",
+        "interim": still_open(campaign, kind.name),
+        "worker": worker_health(),
+    }
+    try:
+        if request.method == "POST":
+            with transaction.atomic():
+                wake(request_report(campaign, kind.name, choice.options, by=request.user))
+            messages.success(request, _("The worker computes the figures; reload this page in a moment."))
+            return redirect(f"{request.path}{choice.query}")
+        check(campaign, kind.name, choice.options)
+    except Refused as refusal:
+        context["refusal"] = translated(refusal.message)
+        return campaign_page(request, member, "scoring/report.html", context, tab="reports")
+    context["kept"] = found = kept(campaign, kind.name, choice.options)
+    document = found.document
+    if document is None:
+        page = "scoring/interim.html" if context["interim"] else "scoring/report.html"
+        return campaign_page(request, member, page, context, tab="reports")
+    context |= {"document": document, "figures": {}}
+    if "groups" in document:
+        context |= {"body": PREDICTIONS, "figures": predictions_side_by_side(document)}
+        context["choice"] = replace(choice, sources=[] if document["release"] else choice.sources)
+    elif kind.name == COMPARISON:
+        context["figures"] = _comparison(request, campaign, document)
     return campaign_page(request, member, "scoring/report.html", context, tab="reports")
 
 
@@ -116,10 +153,24 @@ def report_file(
         document = evaluation.result
     else:
         refuse_to_read_interim(request, campaign, kind)
-        document = measure(campaign, kind, choice_of(request, campaign, kind).options)
+        document = _document(request, campaign, kind)
         if request.method == "POST":
             record_peek(campaign, kind, by=request.user)
     return report_response(campaign, kind, document, format)
+
+
+def _document(request: PersonRequest, campaign: Campaign, kind: str) -> Document:
+    """Of what takes seconds that which was kept, as its page shows it; a POST has it worked out where there is none."""
+    options = choice_of(request, campaign, kind).options
+    if not is_kept(kind):
+        return measure(campaign, kind, options)
+    check(campaign, kind, options)
+    document = kept(campaign, kind, options).document
+    if document is not None:
+        return document
+    if request.method == "POST":
+        return measure(campaign, kind, options)
+    raise Refused(_("These figures have not been computed yet, so there is no file of them."))
 
 
 def refuse_to_read_interim(request: PersonRequest, campaign: Campaign, kind: str) -> None:
@@ -308,10 +359,11 @@ def _error_rates(document: Document) -> dict[str, Any]:
         for wrong, (count, height) in enumerate(zip(counts, heights, strict=True))
     ]
     shown = ("type", "pattern", "words", "atoms")
+    tables = {name: rows for name, rows in tables_of(document).items() if rows}
     return {
         "bars": bars if sum(counts) else [],
-        "first": {name: document["by"][name] for name in shown if document["by"].get(name)},
-        "more": {name: rows for name, rows in document["by"].items() if rows and name not in shown},
+        "first": {name: tables[name] for name in shown if name in tables},
+        "more": {name: rows for name, rows in tables.items() if name not in shown},
     }
 
 

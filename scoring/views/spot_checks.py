@@ -19,6 +19,7 @@ from annotation.services.spot_checks import (
     Error,
     SpotCheckPlan,
     checkers_of,
+    frozen_parts,
     open_spot_check,
     parts_to_check,
     plan_spot_check,
@@ -106,7 +107,8 @@ def _new_page(
         "nothing_ready": not form.ready,
     }
     if planned is not None:
-        context["hours"] = hours_of(member.campaign, len(planned.items))
+        hours = hours_of(member.campaign, len(planned.items))
+        context["seconds"] = None if hours is None else hours * 3600
         context["typed"] = [
             (name, value)
             for name, values in request.POST.lists()
@@ -135,8 +137,11 @@ def _page(
 ) -> HttpResponse:
     still = still_to_check(round_) if round_.state == Round.State.OPEN else 0
     report = report_of(round_) if _is_readable(member, round_, still) else None
+    frozen: set[int] = set()
     if member.role == MANAGER and round_.state == Round.State.OPEN:
         form = form or SpotCheckDecisionForm(choices=_choices(round_))
+        frozen = frozen_parts(round_.campaign)
+        form.leave_out(frozen)
     given = round_.assignments.filter(withdrawn_at__isnull=True).count()
     context = {
         "round": round_,
@@ -145,6 +150,7 @@ def _page(
         "judged": given - still,
         "report": report,
         "form": form,
+        "frozen": sorted(index + 1 for index in frozen & {one["part"] for one in round_.settings["strata"]}),
         "limit": SHOWN_ERRORS,
         "errors": (report or {}).get("errors_found", [])[:SHOWN_ERRORS],
     }

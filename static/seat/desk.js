@@ -6,7 +6,7 @@ import { advanced, unitPainted } from "./guard.js";
 import * as outbox from "./outbox.js";
 import { addressOf, isCompound, say, seat, uuid } from "./page.js";
 import * as record from "./record.js";
-import { blanks, changes, isTouched, openSheet, restore, snapshot, withAnswers } from "./sheet.js";
+import { answeredByRest, blanks, changes, isTouched, openSheet, restore, snapshot, withAnswers } from "./sheet.js";
 import * as status from "./status.js";
 import * as supply from "./supply.js";
 import * as view from "./view.js";
@@ -176,6 +176,7 @@ export function save(event) {
   status.countUnit(saved.screen.part);
   advanced(event?.code);
   next(event);
+  if (!current) status.showProgress(saved.screen.part); // nothing came that would show its own
   sayLast(saved);
   if (current?.sheet.screen.part !== saved.screen.part) sayPartDone(saved.screen.part);
   return true;
@@ -233,7 +234,10 @@ const circumstances = {
 function enqueue(saved, answers, spent) {
   const { screen } = saved;
   const body = { answers, ...clock.reading(spent), ...record.place(), ...circumstances };
-  if (isCompound) body.reference_seen = saved.referenceSeen;
+  if (isCompound) {
+    body.reference_seen = saved.referenceSeen;
+    body.conditions = { ...body.conditions, rest: answeredByRest(saved) };
+  }
   const entry = { ...owner, kind: "answers", unit: screen.id, position: screen.position, client_key: uuid(), body };
   clock.forget(clockOf(screen));
   record.add(withAnswers(screen, answers));

@@ -1,6 +1,7 @@
 // Windows over the page. Esc closes each; the key that opened one closes it again; the unit stays where it is.
 
 import * as clock from "./clock.js";
+import { advanced } from "./guard.js";
 import { keyOf } from "./keys.js";
 import { byId, say, seat } from "./page.js";
 import { firstPoints, pointsOf } from "./text.js";
@@ -142,6 +143,14 @@ byId("question-form").addEventListener("submit", (event) => {
   unasked.delete(asks.position);
   byId("question-dialog").close();
   asks.done(firstPoints(text, seat.settings.questionLimit));
+});
+
+byId("question-text").addEventListener("keydown", (event) => {
+  const sends = (event.ctrlKey || event.metaKey) && ["Enter", "NumpadEnter"].includes(event.code);
+  if (!sends || event.isComposing || event.repeat) return;
+  event.preventDefault();
+  advanced(event.code); // held on, it must not save what lies beneath
+  byId("question-form").requestSubmit();
 });
 
 /** The relation's own definition, out of all that the page holds. */

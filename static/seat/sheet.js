@@ -77,6 +77,9 @@ export function markRest(sheet) {
   return { rows: undone, undone: true };
 }
 
+/** How many rows of a compound are answered by that key or its button, and not changed since. */
+export const answeredByRest = (sheet) => sheet.marked.length;
+
 export function toggleIn(row, name, value) {
   row[name] = row[name].includes(value) ? row[name].filter((one) => one !== value) : [...row[name], value];
   row[name].sort();

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 from playwright.sync_api import BrowserContext, Page, Request, Response, Route, expect
 
 from annotation.models import Annotation, Assignment
+from annotation.services.seat_numbers import number_of
 from tests.browser.conftest import Seat, alive, all_saved, open_seat, press, try_again
 from tests.config.site import Site
 from tests.conftest import StartManage, eventually
-from tests.factories import PASSWORD
+from tests.factories import PASSWORD, seat_number
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +44,9 @@ class Acknowledged:
 
 
 def stored() -> Counter[tuple[int, int]]:
-    return Counter(Annotation.objects.values_list("assignment", "revision"))
+    """As a page is told of it."""
+    rows = Annotation.objects.values_list("assignment", "assignment__expert", "revision")
+    return Counter((number_of(row, expert=expert), revision) for row, expert, revision in rows)
 
 
 # The server killed ------------------------------------------------------------------------------------------------
@@ -55,11 +58,14 @@ def site(start_manage: StartManage, tmp_path: Path) -> Site:
 
 
 def rows_on_disk(site: Site) -> list[tuple[int, int, str]]:
-    """(assignment, revision, label) of every annotation in the site's file."""
+    """(assignment, revision, label) of every annotation in the site's file, assignments as the page knows them."""
     with sqlite3.connect(site.folder / "assay.sqlite3") as database:
-        return database.execute(
-            "SELECT assignment_id, revision, label FROM annotation_annotation ORDER BY id"
+        rows = database.execute(
+            "SELECT n.assignment_id, a.expert_id, n.revision, n.label FROM annotation_annotation n "
+            "JOIN annotation_assignment a ON a.id = n.assignment_id ORDER BY n.id"
         ).fetchall()
+    with override_settings(SECRET_KEY=(site.folder / "secret_key").read_text().strip()):
+        return [(number_of(row, expert=expert), revision, label) for row, expert, revision, label in rows]
 
 
 def open_seat_by_invitation(page: Page, site: Site, log: str) -> None:
@@ -182,10 +188,11 @@ def test_it_keeps_the_correction_where_the_first_answer_arrives_again_after_it(
     second = [replay(seat, sent[1]) for _ in range(3)]
 
     assert {status for status, _body in first + second} == {200}
-    assert first[0][1]["saved"] == [{"assignment": seat.rows[0].pk, "revision": 1}]
-    assert second[0][1]["saved"] == [{"assignment": seat.rows[0].pk, "revision": 2}]
+    number = seat_number(seat.rows[0])
+    assert first[0][1]["saved"] == [{"assignment": number, "revision": 1}]
+    assert second[0][1]["saved"] == [{"assignment": number, "revision": 2}]
     assert seat.answers() == ["0", "", ""]
-    assert stored() == Counter(acknowledged.saved()) == Counter([(seat.rows[0].pk, 1), (seat.rows[0].pk, 2)])
+    assert stored() == Counter(acknowledged.saved()) == Counter([(number, 1), (number, 2)])
 
 
 def test_it_refuses_an_older_answer_that_arrives_for_the_first_time_after_a_newer_one(

@@ -25,6 +25,18 @@ def test_it_saves_a_triple_with_one_press_each(context: BrowserContext, seat_of:
     assert "rarely" in page.locator("#last .said").inner_text()
 
 
+def test_the_last_unit_of_all_is_counted_too(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=2)
+    page = open_seat(context, seat)
+
+    press(page, "1", "2")
+    all_saved(page)
+
+    expect(page.locator("#progress-text")).to_have_text("2 / 2")
+    assert page.locator("#progress").evaluate("bar => [bar.value, bar.max]") == [2, 2]
+    expect(page.locator("#notices")).to_contain_text("fully judged")
+
+
 def test_it_takes_a_held_key_as_one_answer(context: BrowserContext, seat_of: SeatOf) -> None:
     seat = seat_of("triple", units=5)
     page = open_seat(context, seat)
@@ -222,6 +234,35 @@ def test_it_marks_a_row_that_was_cleared_meanwhile_and_takes_back_all_it_marked(
     expect(correct).to_have_count(5)
     press(page, "a")
     expect(correct).to_have_count(0)
+
+
+def test_it_stores_how_many_rows_the_key_for_the_rest_answered(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("compound", units=4)
+    page = open_seat(context, seat)
+
+    press(page, "2", "a", "Enter")  # the other four
+    for row in range(1, 6):
+        press(page, str(row), str(row))  # correct, one by one
+    press(page, "Enter")
+    press(page, "a", "a")  # taken back
+    for row in range(1, 6):
+        press(page, str(row))
+    press(page, "Enter")
+    page.locator("[data-action=rest]").click()
+    press(page, "3", "Enter")  # its button, and one row changed after that
+    all_saved(page)
+
+    told = [set(rows_of_unit(seat, number)) for number in range(4)]
+    assert told == [{4}, {0}, {0}, {4}]
+
+
+def rows_of_unit(seat: Seat, number: int) -> list[int]:
+    """What was stored beside each answer of one unit, in the order of the screens."""
+    units = list(dict.fromkeys(row.unit_id for row in seat.rows))
+    answers = Annotation.objects.filter(assignment__unit=units[number])
+    return [answer.conditions["rest"] for answer in answers]
 
 
 def test_it_names_the_rows_of_the_last_answer(context: BrowserContext, seat_of: SeatOf) -> None:

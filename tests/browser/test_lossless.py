@@ -22,7 +22,7 @@ from tests.browser.conftest import (
     try_again,
 )
 from tests.conftest import eventually
-from tests.factories import PASSWORD
+from tests.factories import PASSWORD, seat_number
 
 pytestmark = pytest.mark.browser
 
@@ -408,7 +408,7 @@ def test_an_answer_on_which_the_server_fails_holds_up_only_what_comes_after_it_o
 ) -> None:
     seat = seat_of("triple", units=4)
     page = open_seat(context, seat)
-    first = f"**/units/{seat.rows[0].pk}/answers/"
+    first = f"**/units/{seat_number(seat.rows[0])}/answers/"
     page.route(first, lambda route: route.fulfill(status=500, body="No."))
 
     press(page, "1", "u", "3", "Enter", "2")

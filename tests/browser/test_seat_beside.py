@@ -200,6 +200,42 @@ class TestQuestions:
         assert sent[0] == sent[1]
         assert Question.objects.count() == 1
 
+    @pytest.mark.parametrize("protocol", ["triple", "compound"])
+    def test_ctrl_and_enter_send_it_and_answer_nothing(
+        self, context: BrowserContext, seat_of: SeatOf, protocol: str
+    ) -> None:
+        page = open_seat(context, seat_of(protocol, units=2))
+        if protocol == "compound":
+            press(page, "a")  # Enter would save it now
+        press(page, "q")
+        box = page.locator("#question-text")
+        box.fill("Is 1 a rest?")
+        box.press("Enter")
+        expect(page.locator("#question-dialog")).to_be_visible()  # a new line
+        page.keyboard.down("Control")
+        page.keyboard.down("Enter")
+        expect(page.locator("#question-dialog")).to_be_hidden()
+        page.keyboard.up("Control")
+        page.keyboard.down("Enter")  # still held
+        page.keyboard.up("Enter")
+        if protocol == "compound":
+            press(page, "a")  # blank again: nothing is left that was not saved
+        all_saved(page)
+
+        assert Question.objects.get().text == "Is 1 a rest?"
+        assert position(page) == "1"
+        assert not Annotation.objects.exists()
+
+    def test_ctrl_and_enter_send_nothing_where_nothing_was_typed(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("triple", units=1))
+        press(page, "q")
+        page.locator("#question-text").press("Control+Enter")
+
+        expect(page.locator("#question-dialog")).to_be_visible()
+        assert not Question.objects.exists()
+
     def test_it_keeps_what_was_typed_for_the_unit_until_it_is_sent(
         self, context: BrowserContext, seat_of: SeatOf
     ) -> None:

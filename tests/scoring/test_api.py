@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from annotation.models import Assignment, Campaign, Membership, User
+from annotation.models import Assignment, AuditEntry, Campaign, Membership, User
 from annotation.services.access import create_token
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
@@ -146,6 +146,18 @@ def test_it_writes_down_who_asked_for_interim_figures(tmp_path: Path) -> None:
     given = get(mei, "agreement/")
     assert (given.status_code, given.json()["n_items"]) == (200, 6)
     assert [(peek.kind, peek.by) for peek in peeks_of(campaign)] == [("agreement", mei)]
+
+
+def test_it_writes_down_who_read_names(tmp_path: Path) -> None:
+    """Managers get names of the two reports that hold some; viewers get pseudonyms, which nobody need know of."""
+    campaign = judged("triple", tmp_path)
+    mei, vera = member(campaign, "mei", "manager"), member(campaign, "vera", "viewer")
+    for one in (mei, vera):
+        for kind in ("agreement/", "statistics/", "human/"):
+            assert get(one, kind).status_code == 200
+    assert set(get(vera, "agreement/").json()["raters"]) == {"A1", "A2"}
+    entry = AuditEntry.objects.get(action="names read")
+    assert (entry.campaign, entry.actor, entry.detail) == (campaign, mei, {"table": "agreement"})
 
 
 def test_it_plans_with_no_more_than_a_day_a_judgement(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import AssayCommand, Outcome, get_campaign
+from annotation.management.base import AssayCommand, Outcome, changeable_campaign
 from annotation.models import Membership
 from annotation.services.access import create_invitation
 from annotation.services.people import add_person
@@ -22,7 +22,7 @@ class Command(AssayCommand):
         parser.add_argument("--role", required=True, choices=Membership.Role.values)
 
     def run(self, **options: Any) -> Outcome:
-        campaign = get_campaign(options["slug"])
+        campaign = changeable_campaign(options["slug"])
         member = add_person(campaign, options["name"], options["role"], by=None)
         user = member.user
         links = (

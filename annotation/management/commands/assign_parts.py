@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import AssayCommand, Outcome, Usage, counted, get_campaign
+from annotation.management.base import AssayCommand, Outcome, Usage, changeable_campaign, counted
 from annotation.protocol.assignment import Plan
 from annotation.protocol.errors import ProtocolError
 from annotation.services.access import create_invitation
@@ -50,7 +50,7 @@ class Command(AssayCommand):
         parser.add_argument("--preview", action="store_true")
 
     def run(self, **options: Any) -> Outcome:
-        campaign = get_campaign(options["slug"])
+        campaign = changeable_campaign(options["slug"], stores=not options["preview"])
         experts = [name.strip() for name in options["experts"].split(",")]
         design = options["design"] or ("single" if campaign.annotators_per_item == 1 else "cyclic")
         seed = campaign.seed if options["seed"] is None else options["seed"]

@@ -11,6 +11,7 @@ from annotation.formats.writers import FORMATS, write_table
 from annotation.management.base import AssayCommand, Outcome, Usage, counted, get_campaign, write_output
 from annotation.services.exports import NUMERIC, Cells, Snapshot, Table, names_of, table, take
 from annotation.services.people import audit
+from annotation.services.readings import record_reading
 
 
 class Command(AssayCommand):
@@ -54,6 +55,7 @@ class Command(AssayCommand):
         )
         if options["what"] == "annotations" and not options["pseudonyms"]:
             audit(campaign, None, "names exported", {"format": options["format"]})
+        record_reading(campaign, options["what"], by=None)
         found = take(chosen)
         with closing(found.rows):  # whatever happens to the file, the snapshot ends here
             return self._write(chosen, found, **options)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import AssayCommand, Outcome, counted, get_campaign
+from annotation.management.base import AssayCommand, Outcome, changeable_campaign, counted
 from annotation.services.labels import Finalized, finalize
 
 
@@ -19,7 +19,7 @@ class Command(AssayCommand):
         parser.add_argument("--rule", help="default: the rule used before, or the protocol's own")
 
     def run(self, **options: Any) -> Outcome:
-        campaign = get_campaign(options["slug"])
+        campaign = changeable_campaign(options["slug"])
         result = finalize(campaign, rule=options["rule"])
         return Outcome({"campaign": campaign.slug} | result.as_json(), describe(result))
 

@@ -7,7 +7,14 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.judgements import read_judgements
 from annotation.formats.tables import read_table
-from annotation.management.base import AssayCommand, Outcome, Usage, counted, describe_issues, get_campaign
+from annotation.management.base import (
+    AssayCommand,
+    Outcome,
+    Usage,
+    changeable_campaign,
+    counted,
+    describe_issues,
+)
 from annotation.models import Round
 from annotation.services.judgement_report import JudgementReport
 from annotation.services.judgements import RELEASED, import_judgements
@@ -34,7 +41,7 @@ class Command(AssayCommand):
         parser.add_argument("--column", help="the column that holds the labels")
 
     def run(self, **options: Any) -> Outcome:
-        campaign = get_campaign(options["slug"])
+        campaign = changeable_campaign(options["slug"])
         if options["annotator"] is not None and not options["annotator"].strip():
             raise Usage("--annotator needs a name.")
         path = Path(options["file"])
@@ -45,7 +52,7 @@ class Command(AssayCommand):
             column=options["column"],
             by_position=options["by_position"],
             round=options["round"],
-            reasons=wording_of(campaign).reasons,
+            wording=wording_of(campaign),
         )
         repeats = options["round"] == Round.Kind.REPEAT
         report = import_judgements(campaign, file, by_position=options["by_position"], repeats=repeats)

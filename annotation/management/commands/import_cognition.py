@@ -6,12 +6,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.cognition import read_cognition
-from annotation.management.base import AssayCommand, Outcome, counted, describe_issues, get_campaign
+from annotation.management.base import AssayCommand, Outcome, changeable_campaign, counted, describe_issues
 from annotation.management.commands.import_items import describe_filled
 from annotation.models import Campaign
 from annotation.services.cognition import look_at_cognition, store_cognition
 from annotation.services.errors import Refused
 from annotation.services.judgements import RELEASED
+from annotation.services.wording import wording_of
 
 
 class Command(AssayCommand):
@@ -36,13 +37,15 @@ class Command(AssayCommand):
         )
 
     def run(self, **options: Any) -> Outcome:
-        campaign = get_campaign(options["slug"])
+        campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])
         if campaign.protocol != Campaign.Protocol.COMPOUND:
             raise Refused(
                 f"{campaign.slug} is a campaign of {campaign.protocol}s; this layout holds compounds."
             )
         paths = {name: Path(options[name]) for name in ("sources", "compounds", "references", "translations")}
-        files = read_cognition(**paths, system=options["system"], run=options["run"])
+        files = read_cognition(
+            **paths, system=options["system"], run=options["run"], wording=wording_of(campaign)
+        )
         if options["dry_run"]:
             report = look_at_cognition(campaign, files, annotator=options["annotator"])
         else:

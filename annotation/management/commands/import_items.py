@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.errors import FormatError
-from annotation.management.base import AssayCommand, Outcome, counted, describe_issues, get_campaign
+from annotation.management.base import AssayCommand, Outcome, changeable_campaign, counted, describe_issues
 from annotation.services.imports import Report, preview, store
 from annotation.services.item_files import read_item_file
 
@@ -28,11 +28,11 @@ class Command(AssayCommand):
             default="refuse",
             choices=["refuse", "keep", "replace"],
             help="where a text differs from the stored one: store nothing (default), keep the stored text, or take "
-            "the new one (answers stay with the old text, and the new one is judged again)",
+            "the new one (answers stay with the old text, and the new one is judged again in the rounds that are open)",
         )
 
     def run(self, **options: Any) -> Outcome:
-        campaign = get_campaign(options["slug"])
+        campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])
         path = Path(options["file"])
         try:
             file = read_item_file(campaign, path, system=options["system"], run=options["run"])

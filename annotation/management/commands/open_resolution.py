@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import AssayCommand, Outcome, get_campaign
+from annotation.management.base import AssayCommand, Outcome, changeable_campaign
 from annotation.models import Item
 from annotation.services.resolution import open_resolution, plan_resolution
 
@@ -20,7 +20,7 @@ class Command(AssayCommand):
         parser.add_argument("--preview", action="store_true", help="show what it would hold, store nothing")
 
     def run(self, **options: Any) -> Outcome:
-        campaign = get_campaign(options["slug"])
+        campaign = changeable_campaign(options["slug"], stores=not options["preview"])
         planned = plan_resolution(campaign)
         positions = Item.objects.filter(pk__in=planned.items).order_by("position")
         document: dict[str, Any] = {

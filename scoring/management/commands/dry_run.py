@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import AssayCommand, Outcome, Usage, counted, get_campaign, number
+from annotation.management.base import AssayCommand, Outcome, Usage, changeable_campaign, counted, number
 from annotation.models import User
 from annotation.protocol.text import fold_name
 from annotation.services.access import create_invitation
@@ -39,7 +39,7 @@ class Command(AssayCommand):
             raise Usage("A gate needs both: --gate and --threshold.")
         if options["exposed"] and options["set_aside"]:
             raise Usage("The units are either set aside or exposed; say one of the two.")
-        campaign = get_campaign(options["slug"])
+        campaign = changeable_campaign(options["slug"], stores=not options["preview"])
         asked = {
             "experts": [name.strip() for name in options["experts"].split(",")],
             "n": options["n"],

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import AssayCommand, Outcome, get_campaign
+from annotation.management.base import AssayCommand, Outcome, changeable_campaign
 from annotation.services.errors import Refused
 from scoring.models import Release
 from scoring.services.release_content import SplitWish
@@ -35,7 +35,7 @@ class Command(AssayCommand):
         parser.add_argument("-o", "--output", help="also write it here: a .zip file, or else a new folder")
 
     def run(self, **options: Any) -> Outcome:
-        campaign = get_campaign(options["slug"])
+        campaign = changeable_campaign(options["slug"])
         wish = SplitWish(rule=options["split"], seed=options["seed"], by_head=options["by_head"])
         release = freeze(campaign, options["name"], wish=wish, by=None)
         if options["output"]:

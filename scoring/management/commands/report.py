@@ -9,12 +9,13 @@ from django.core.management.base import CommandParser
 from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign, write_output
 from annotation.models import Campaign, Round
 from annotation.protocol.labels import RULE_NAMES
+from annotation.services.readings import record_names
 from scoring.figures import FORMS, draw
 from scoring.records import as_csv
 from scoring.reports import as_latex, as_markdown
 from scoring.services.files import NamedFile, bytes_of, file_at
 from scoring.services.measure import REPORTS, report
-from scoring.services.options import Options
+from scoring.services.options import WITH_NAMES, Options
 from scoring.services.peeks import record_peek
 from scoring.services.pictures import PICTURES, picture_of
 from scoring.services.scores import SPLITS
@@ -37,6 +38,8 @@ USES = {
     "estimate": (*RUN, "labels", *JUDGED_BY),
     "methods": ("labels",),
     WHAT_IF: ("rule", "model"),
+    "spot-check": ("number",),
+    "gold": (),
 }
 TEXTS = {"md": as_markdown, "latex": as_latex, "csv": as_csv}
 
@@ -111,6 +114,8 @@ class Command(AssayCommand):
             return _picture(campaign, kind, options)
         document = report(campaign, kind, _options(options))
         record_peek(campaign, kind, by=None, round_kind=options["round"])
+        if kind in WITH_NAMES and not options["pseudonyms"]:
+            record_names(campaign, kind, by=None)
         if options["json"]:
             text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
         else:

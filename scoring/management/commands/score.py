@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.errors import RowIssue
-from annotation.management.base import AssayCommand, Outcome, Usage, get_campaign, number, write_output
+from annotation.management.base import AssayCommand, Outcome, Usage, changeable_campaign, number, write_output
 from annotation.models import Campaign
 from annotation.services.errors import Refused
 from scoring.management.commands.report import TEXTS
@@ -50,7 +50,7 @@ class Command(AssayCommand):
         super().handle(*args, **options | {"json": as_json})
 
     def run(self, **options: Any) -> Outcome:
-        campaign = get_campaign(options["slug"])
+        campaign = changeable_campaign(options["slug"])
         path = Path(options["predictions"])
         wish = _wish(campaign, options)
         try:

@@ -1,6 +1,6 @@
 """Behind the numbers of reports on compounds: contexts, compounds, translations."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 
 import numpy as np
@@ -60,15 +60,16 @@ def _under(campaign: Campaign, instances: Instances, items: Sequence[int], numbe
     if not number.by:
         return None
     if number.by in instances.facets:
-        return rows_holding(number, _one_each(instances.facets[number.by]))
+        return _with_value(number, instances.facets[number.by])
     if number.by not in CONDITIONS:
         no_such_table(number.by, [*instances.facets, *CONDITIONS])
     held = getattr(conditions_of(campaign, instances, items), CONDITIONS[number.by])
-    return rows_holding(number, held if number.by == "atom" else _one_each(held))
+    return rows_holding(number, held) if number.by == "atom" else _with_value(number, held)
 
 
-def _one_each(values: NDArray[np.object_]) -> list[Collection[str]]:
-    return [() if value in (None, "") else (str(value),) for value in values.tolist()]
+def _with_value(number: Number, values: NDArray[np.object_]) -> Mask:
+    """The rows of that value; of none at all where it is empty, which the table's last row counts."""
+    return rows_holding(number, [("" if value is None else str(value),) for value in values.tolist()])
 
 
 def behind_bleu(campaign: Campaign, options: Options, number: Number) -> Behind:

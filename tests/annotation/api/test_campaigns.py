@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -11,11 +12,13 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from annotation.models import Campaign, Membership, User
+from annotation.models import Assignment, AuditEntry, Campaign, Membership, User
 from annotation.services.access import create_token
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
+from annotation.services.peeks import peeks_of
 from tests.factories import make_user
 from tests.material import answer_everything, compounds, load, load_rows, new_campaign, triples
 
@@ -131,6 +134,39 @@ def test_it_calls_people_by_name_for_managers_only(mei: User, vera: User) -> Non
         assert "A1" in hidden
 
 
+def test_a_reading_with_names_is_written_down_once(mei: User, vera: User) -> None:
+    """Who, when and which table, and nothing of what stands in it; further pages belong to it."""
+    for user in (mei, vera):
+        for what in TABLES:
+            first = get(user, f"{HERE}/{what}/?size=3").json()
+            assert get(user, f"{HERE}/{what}/?size=3&after={first['next']}").status_code == 200
+    entry = AuditEntry.objects.get(campaign__slug="main", action="names read")
+    assert (entry.actor, entry.detail) == (mei, {"table": "annotations"})
+    assert peeks_of(Campaign.objects.get(slug="main")) == []  # everything was answered
+
+    get(mei, f"{HERE}/annotations/?after=2")
+    assert AuditEntry.objects.filter(action="names read").count() == 1
+    AuditEntry.objects.filter(pk=entry.pk).update(at=entry.at - timedelta(hours=2))
+    get(mei, f"{HERE}/annotations/?after=2")  # as good as from the start
+    assert get(mei, f"{HERE}/annotations/?format=csv").status_code == 200
+    assert AuditEntry.objects.filter(action="names read").count() == 3
+
+
+def test_answers_of_a_round_at_work_are_read_with_a_trace(mei: User, vera: User) -> None:
+    campaign = Campaign.objects.get(slug="main")
+    row = Assignment.objects.earliest("pk")
+    Assignment.objects.filter(pk=row.pk).update(revision=0, label="", answered_at=None)
+    for user in (mei, vera):
+        for what in TABLES:
+            assert get(user, f"{HERE}/{what}/").status_code == 200
+    for query in ("", "?after=3", "?format=exe"):
+        get(vera, f"{HERE}/annotations/{query}")
+    assert [(peek.by, peek.kind, peek.open_answers) for peek in peeks_of(campaign)] == [
+        (mei, "labels", 1), (mei, "annotations", 1), (vera, "labels", 1), (vera, "annotations", 1),
+        (vera, "annotations", 1),
+    ]  # fmt: skip
+
+
 def test_it_says_why_there_are_no_labels(tmp_path: Path) -> None:
     campaign = new_campaign()
     load_rows(campaign, triples(2), tmp_path)
@@ -205,6 +241,9 @@ def test_it_reads_a_page_in_as_many_queries_whatever_the_size(mei: User, what: s
         campaign = Campaign.objects.get()
         load_rows(campaign, triples(n), tmp_path)
         assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+        row = Assignment.objects.latest("pk")  # one answer is to come: that this is a look is written down
+        Assignment.objects.exclude(pk=row.pk).update(revision=1, label="1", answered_at=timezone.now())
+        Assignment.objects.filter(pk=row.pk).update(revision=0, label="", answered_at=None)
         headers = {"Authorization": f"Bearer {create_token(mei, 'program')[1]}"}
         client = Client()
         with CaptureQueriesContext(connection) as found:

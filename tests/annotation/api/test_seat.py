@@ -248,7 +248,9 @@ def test_it_says_that_a_part_is_handed_in_or_a_round_closed(ada: Program) -> Non
 
 def test_it_keeps_an_answer_aside_whose_item_was_withdrawn(ada: Program) -> None:
     screen = first(ada)
-    Assignment.objects.filter(pk=screen["rows"][0]["assignment"]).update(withdrawn_at=timezone.now())
+    Assignment.objects.filter(expert__username="ada", position=screen["position"]).update(
+        withdrawn_at=timezone.now()
+    )
     answer = ada.post(place(screen), answers(screen))
     assert (answer.status_code, answer.json()["code"]) == (409, "kept_aside")
     assert not Annotation.objects.exists()
@@ -261,7 +263,16 @@ def test_it_stores_the_circumstances_an_answer_was_given_under(ada: Program) -> 
     campaign.rounds.update(guideline=campaign.guidelines.create(version=2))
     Campaign.objects.update(reference="hidden")
     document = ada.get(f"{HERE}/next/?count=2").json()
+    assert document["guideline"] == before.pk  # the one she knows
+    assert document["read_first"] == [
+        f"http://127.0.0.1:8000/{page}"
+        for page in ("recorded/", f"campaigns/{campaign.slug}/guidelines/change/")
+    ]
+    campaign.guidelines.get(version=2).acknowledgements.create(user=User.objects.get(username="ada"))
+    document = ada.get(f"{HERE}/next/?count=2").json()
     assert document["guideline"] == campaign.guidelines.get(version=2).pk
+    User.objects.filter(username="ada").update(notice_read_at=timezone.now())
+    assert ada.get(f"{HERE}/next/").json()["read_first"] == []
     given = {"language": "zh-hans", "reference": "shown"}
 
     first_answer = answers(document["units"][0], guideline=before.pk, conditions=given)

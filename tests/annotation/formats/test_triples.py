@@ -59,6 +59,21 @@ def test_it_keeps_repeated_triples_apart_with_a_warning() -> None:
     assert found.rows[3].key.given.endswith("(3)")
 
 
+def test_it_says_in_what_else_equal_triples_differ() -> None:
+    found = read(
+        "head,relation,tail,class,split,label",
+        "it rains,Causes,wet,adv,dev,1",
+        "it rains,Causes,wet,cs_head,dev,",
+        "it rains,Causes,wet,adv,dev,1",
+    )
+
+    assert str(found.warnings[0].message) == (
+        "The same triple stands on line 2 already, with class “adv” there and “cs_head” here; label “1” there and "
+        "“–” here; it is kept as number 2 of them."
+    )
+    assert "with" not in str(found.warnings[1].message)
+
+
 def test_it_lets_ids_tell_equal_triples_apart() -> None:
     found = read("triple_id,head,relation,tail", "1,a,xWant,b", "2,a,xWant,b")
     assert (found.errors, found.warnings) == ((), ())

@@ -22,7 +22,7 @@ from annotation.services.screens import next_screens, progress, screen_at
 from annotation.services.seat import hand_in
 from annotation.services.sheets import Answer, Sheet
 from annotation.services.verify import verify
-from tests.factories import make_user
+from tests.factories import make_user, seat_number
 from tests.material import (
     answer_everything,
     compounds,
@@ -137,11 +137,11 @@ def test_it_stores_the_five_contexts_of_a_screen_together(tmp_path: Path) -> Non
     campaign = judging(tmp_path, protocol="compound", n=2, experts="ada")
     rows = rows_of("ada")[:5]
     saved = save(sheet(rows, "1"), rows[0].expert_id)
-    assert {(one.assignment, one.revision) for one in saved} == {(row.pk, 1) for row in rows}
+    assert {(one.assignment, one.revision) for one in saved} == {(seat_number(row), 1) for row in rows}
     assert Annotation.objects.count() == 5
     assert len(set(Annotation.objects.values_list("client_key", flat=True))) == 1
     assert [screen["id"] for screen in next_screens(campaign, expert_id=rows[0].expert_id, count=9)] == [
-        rows_of("ada")[5].pk
+        seat_number(rows_of("ada")[5])
     ]
 
 
@@ -219,7 +219,7 @@ def test_it_shows_what_is_stored_to_who_is_late(tmp_path: Path) -> None:
         save(sheet([row], "1"), row.expert_id)
     assert late.value.current == [
         {
-            "assignment": row.pk,
+            "assignment": seat_number(row),
             "revision": 1,
             "label": get_protocol("triple").answer("0.5").key,
             "cannot_judge": None,

@@ -1,19 +1,42 @@
 """The hand-written statements: the same outcome on both databases, and few of them."""
 
+import re
 import uuid
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from annotation.models import Annotation, Assignment, Campaign, Guideline, HandIn, Part, Round, Surplus, User
+from annotation.models import (
+    Acknowledgement,
+    Annotation,
+    Assignment,
+    Campaign,
+    Guideline,
+    HandIn,
+    Part,
+    Round,
+    Surplus,
+    User,
+)
 from annotation.models.round import Design
 from annotation.protocol.errors import ProtocolError
 from annotation.services.answers import save_answers
-from annotation.services.errors import KeptAside, KeyReused, NotYours, Refused, Stale
+from annotation.services.errors import KeptAside, KeyReused, NotAcknowledged, NotYours, Refused, Stale
 from annotation.services.screens import next_screens
 from annotation.services.sheets import Answer, Sheet
-from tests.factories import Cast, make_assignment, make_cast, make_compound, make_triple
+from tests.factories import (
+    Cast,
+    make_assignment,
+    make_cast,
+    make_compound,
+    make_guideline,
+    make_repeat,
+    make_triple,
+    seat_number,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -74,7 +97,7 @@ def save(cast: Cast, given: Sheet, **more: Any) -> Any:
 def test_it_saves_and_gives_what_comes_next() -> None:
     cast, rows = triples(3)
     judged = save(cast, sheet(rows[0]), after=rows[0].queue, count=5)
-    assert [(one.assignment, one.revision) for one in judged.saved] == [(rows[0].pk, 1)]
+    assert [(one.assignment, one.revision) for one in judged.saved] == [(seat_number(rows[0]), 1)]
     assert [screen["position"] for screen in judged.screens] == [2, 3]
     rows[0].refresh_from_db()
     assert (rows[0].label, rows[0].revision) == ("1", 1)
@@ -153,7 +176,8 @@ def test_what_is_known_of_an_earlier_sheet_must_still_hold(change: str) -> None:
         case "guideline":
             newer = Guideline.objects.create(campaign=campaign, version=99)
             Round.objects.filter(pk=round_.pk).update(guideline=newer)
-            save(cast, sheet(rows[1]))
+            Acknowledgement.objects.create(guideline=newer, user=cast.ada)
+            save(cast, sheet(rows[1], guideline=newer.pk))
             assert Annotation.objects.get(assignment=rows[1]).guideline == newer
             return
     with pytest.raises(ProtocolError if change == "settings" else NotYours):
@@ -167,6 +191,7 @@ def test_an_answer_keeps_the_guideline_it_was_given_under() -> None:
     first = cast.campaign.guidelines.get()
     second, third = (Guideline.objects.create(campaign=cast.campaign, version=n) for n in (2, 3))
     cast.campaign.rounds.update(guideline=second)
+    Acknowledgement.objects.create(guideline=second, user=cast.ada)
     elsewhere = Guideline.objects.exclude(campaign=cast.campaign).get()
 
     said = [None, first.pk, second.pk, third.pk, elsewhere.pk]
@@ -175,6 +200,58 @@ def test_an_answer_keeps_the_guideline_it_was_given_under() -> None:
 
     stored = Annotation.objects.order_by("assignment").values_list("guideline", flat=True)
     assert list(stored) == [second.pk, first.pk, second.pk, second.pk, second.pk]
+
+
+def test_an_answer_is_never_stored_under_a_guideline_its_author_does_not_know() -> None:
+    """Whatever it says, and however its place was last known: the acknowledgement is looked for when it matters."""
+    cast, rows = triples(5)
+    first = cast.campaign.guidelines.get()
+    save(cast, sheet(rows[0], guideline=first.pk))
+    second = make_guideline(cast.campaign)
+    save(cast, sheet(rows[1]))
+    save(cast, sheet(rows[2], guideline=second.pk))
+    Acknowledgement.objects.create(guideline=second, user=cast.lin)  # another's is not theirs
+    save(cast, sheet(rows[3], guideline=second.pk))
+    Acknowledgement.objects.create(guideline=second, user=cast.ada)
+    save(cast, sheet(rows[4], guideline=second.pk))
+
+    stored = Annotation.objects.order_by("assignment").values_list("guideline", flat=True)
+    assert list(stored) == [first.pk] * 4 + [second.pk]
+
+
+def test_who_came_under_a_version_need_not_acknowledge_it() -> None:
+    cast, rows = triples(2)
+    second = make_guideline(cast.campaign)
+    cast.campaign.memberships.filter(user=cast.ada).update(joined_at=timezone.now())
+    save(cast, sheet(rows[0]))
+    make_guideline(cast.campaign)
+    save(cast, sheet(rows[1]))
+    assert {one.guideline for one in Annotation.objects.all()} == {second}
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("touched_by", [2, [1, 2]])
+def test_what_is_judged_again_for_a_change_waits_for_its_acknowledgement(
+    *, known: bool, touched_by: object
+) -> None:
+    """Also for a page that was opened under the version before; a later version is as good."""
+    cast, rows = triples(3)
+    first, round_ = cast.campaign.guidelines.get(), cast.campaign.rounds.get()
+    second = make_guideline(cast.campaign)
+    Round.objects.filter(pk=round_.pk).update(kind="rejudgement", settings={"touched_by": touched_by})
+    if known:  # the place, and what it knew
+        Acknowledgement.objects.create(guideline=second, user=cast.ada)
+        save(cast, sheet(rows[0], guideline=second.pk))
+    for said in (first.pk, *([] if known else [None, second.pk])):
+        with pytest.raises(NotAcknowledged, match="guidelines/change"):
+            save(cast, sheet(rows[1], guideline=said))
+    assert Annotation.objects.count() == known
+
+    make_guideline(cast.campaign)
+    Acknowledgement.objects.get_or_create(guideline=second, user=cast.ada)
+    save(cast, sheet(rows[1], guideline=second.pk))
+    save(cast, sheet(rows[2]))
+    assert {one.guideline for one in Annotation.objects.all()} == {second}
 
 
 def test_an_atom_is_one_of_the_compounds() -> None:
@@ -259,7 +336,7 @@ def test_the_other_rows_of_the_screen_are_saved() -> None:
     Assignment.objects.filter(pk=rows[2].pk).update(withdrawn_at="2026-01-01T00:00Z")
     given = sheet(*rows)
     first = save(cast, given)
-    assert [one.assignment for one in first.saved] == [row.pk for row in rows if row is not rows[2]]
+    assert [one.assignment for one in first.saved] == [seat_number(row) for row in rows if row is not rows[2]]
     assert save(cast, given) == first
     assert (Annotation.objects.count(), Surplus.objects.count()) == (4, 1)
 
@@ -274,3 +351,28 @@ def test_the_statements_are_few_and_the_same_for_any_size(n: int, django_assert_
     row = rows[n // 2]
     with django_assert_num_queries(STATEMENTS):
         save(cast, sheet(row), after=row.queue, count=1)
+
+
+def test_a_hidden_repeat_costs_what_the_units_around_it_cost() -> None:
+    """How long a reply takes would tell it otherwise."""
+    cast, rows = triples(4)
+    repeat = make_repeat(rows[0], position=90)
+    save(cast, sheet(rows[0]), after=0, count=1)
+    statements = []
+    for row in (rows[1], repeat, rows[2], rows[3]):
+        with CaptureQueriesContext(connection) as queries:
+            save(cast, sheet(row), after=0, count=1)
+        statements.append([re.sub(r"[0-9a-f]+", "#", query["sql"]) for query in queries])
+    assert statements == [statements[0]] * 4
+    assert Annotation.objects.count() == 5
+
+
+def test_an_original_and_its_repeat_are_not_saved_together() -> None:
+    """They are of one unit and of two screens."""
+    cast, rows = triples(2)
+    repeat = make_repeat(rows[0], position=90)
+    for _known in (False, True):
+        with pytest.raises(NotYours):
+            save(cast, sheet(rows[0], repeat))
+        save(cast, sheet(rows[1], key=uuid.UUID(int=7)))
+    assert Annotation.objects.get().assignment == rows[1]

@@ -16,8 +16,9 @@ from annotation.services import audit_trail
 from annotation.services.access import create_invitation
 from annotation.services.audit_trail import COLUMNS, Wanted, actions_of, export_rows, trail
 from annotation.services.campaign_settings import change_settings
+from annotation.services.moves import MOVED
 from annotation.services.people import add_person, audit, deactivate
-from annotation.templatetags.audit import ACTION_WORDS, action_word, key_word, value_word
+from annotation.templatetags.audit import ACTION_WORDS, action_word, key_word, told, value_word
 from tests.factories import Cast, make_cast
 
 pytestmark = pytest.mark.django_db
@@ -108,6 +109,36 @@ def test_names_stand_in_it_only_when_asked_for(cast: Cast) -> None:
         assert name not in exported
     assert "A1 (ada)" in shown
     assert "M1 (mei)" in shown
+
+
+def test_moves_name_people_by_their_pseudonyms(cast: Cast) -> None:
+    moved = {"from": "A1", "to": {"A2": 2}, "loads": {"A1": 0, "A2": 2},
+             "pairs": [{"a": "A1", "b": "A2", "n_items": 2}], "stuck": 0}  # fmt: skip
+    audit(cast.campaign, cast.mei, MOVED, moved)
+
+    (hidden,) = trail(cast.campaign, Wanted()).entries
+    (shown,) = trail(cast.campaign, Wanted(), names=True).entries
+
+    said = {key: value_word(value, key) for key, value in told(hidden.facts)}
+    assert said["loads"] == "A1: 0; A2: 2"
+    assert said["pairs"] == "A1 – A2: 2"
+    assert "A1 (ada): 0" in value_word(dict(shown.facts)["loads"], "loads")
+
+
+def test_people_are_told_no_numbers_of_rows_and_nothing_empty(cast: Cast) -> None:
+    audit(cast.campaign, cast.mei, "batch closed", {"design": 4, "batch": 1, "missing": {}, "reason": ""})
+    audit(cast.campaign, cast.mei, "parts assigned", {"design": "pairs", "seed": 0})
+
+    assigned, closed = trail(cast.campaign, Wanted()).entries
+
+    assert told(closed.facts) == [("batch", 1)]
+    assert [(key, value_word(value, key)) for key, value in told(assigned.facts)] == [
+        ("design", "in pairs"),
+        ("seed", "0"),
+    ]
+    assert value_word("on_demand", "reference") == "on demand"
+    (exported,) = [row for row in export_rows(cast.campaign, Wanted()) if row[2] == "batch closed"]
+    assert '"design": 4' in str(exported[5])
 
 
 def test_another_campaigns_entries_are_not_in_it(cast: Cast) -> None:

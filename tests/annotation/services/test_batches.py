@@ -3,8 +3,9 @@
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
-from annotation.models import Assignment, AuditEntry, Design, HandIn, Surplus
+from annotation.models import Assignment, AuditEntry, Design, HandIn, Part, Surplus
 from annotation.services.answers import save_answers
 from annotation.services.batches import batches_of, close_batch, reopen_batch
 from annotation.services.discussion import open_thread
@@ -16,7 +17,16 @@ from annotation.services.screens import next_screens
 from annotation.services.seat import hand_in
 from annotation.services.sheets import Answer, Sheet
 from annotation.services.verify import verify
-from tests.factories import Cast, make_cast, make_context_item, make_judged, save_label
+from tests.factories import (
+    Cast,
+    make_assignment,
+    make_cast,
+    make_context_item,
+    make_judged,
+    make_member,
+    make_user,
+    save_label,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -56,6 +66,43 @@ def test_it_freezes_every_answer_whoever_has_handed_in(cast: Cast) -> None:
         give_back(cast.campaign, index=0, member=cast.campaign.memberships.get(user=cast.ada).pk, by=cast.mei)
     entry = AuditEntry.objects.get(action="batch closed")
     assert entry.detail["not_handed_in"] == ["A2"]
+
+
+def test_a_part_of_which_everything_was_given_away_is_waited_for_by_nobody(cast: Cast) -> None:
+    """A3's only part was emptied by moves, once before anything was handed in and once with another hand-in there."""
+    design = make_judged(cast, ("1", "1"), ("1", "0"))
+    dan = make_user("dan")
+    make_member(cast.campaign, dan, "expert", "A3")
+    part = design.parts.get()
+    for position in (1, 2):
+        item = row_of(cast, position, 1).item
+        make_assignment(item, dan, part=part, slot=3, withdrawn_at=timezone.now(), position=90 + position)
+    for person in (cast.ada, cast.lin):
+        hand_in(cast.campaign, expert_id=person.pk, index=0)
+
+    (before,) = batches_of(cast.campaign)
+    close_batch(cast.campaign, design.pk, by=cast.mei)
+
+    assert before.not_handed_in == []
+    assert AuditEntry.objects.get(action="batch closed").detail["not_handed_in"] == []
+
+
+def test_a_hand_in_of_an_emptied_part_does_not_stand_for_another(cast: Cast) -> None:
+    design = make_judged(cast, ("1", "1"))
+    emptied = Part.objects.create(round=design.round, design=design, index=7)
+    HandIn.objects.create(part=emptied, expert=cast.ada)
+
+    (batch,) = batches_of(cast.campaign)
+
+    assert batch.not_handed_in == ["A1", "A2"]
+
+
+def test_who_judged_nothing_of_a_part_that_is_theirs_is_named_at_the_closing(cast: Cast) -> None:
+    design = make_judged(cast, ("1", None))
+
+    close_batch(cast.campaign, design.pk, by=cast.mei, reason="it is late")
+
+    assert AuditEntry.objects.get(action="batch closed").detail["not_handed_in"] == ["A1", "A2"]
 
 
 def test_it_names_what_is_missing_and_closes_without_it_only_for_a_reason(cast: Cast) -> None:

@@ -226,7 +226,7 @@ def test_verdicts_that_were_cut_off_are_added_the_next_time(
 ) -> None:
     """The items stand first; the verdicts follow in chunks, and the same files add what is missing."""
     monkeypatch.setattr(judgement_compare, "CHUNK", 4)
-    paths = {
+    paths: dict[str, Any] = {
         "sources": text(tmp_path, "NP.en", SOURCES),
         "compounds": text(tmp_path, "NP.compound", COMPOUNDS),
         "references": text(tmp_path, "NP.zh", REFERENCES),

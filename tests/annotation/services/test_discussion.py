@@ -10,6 +10,7 @@ from annotation.models import Assignment, Comment, Item, Membership, Round, Thre
 from annotation.protocol.errors import ProtocolError
 from annotation.services.arbitration import arbitrate
 from annotation.services.batches import close_batch
+from annotation.services.campaign_state import close_campaign, reopen_campaign
 from annotation.services.discussion import (
     as_lines,
     mark_seen,
@@ -199,6 +200,23 @@ def test_a_decision_ends_it_until_it_is_opened_again(cast: Cast) -> None:
 
 
 # Unread
+
+
+def test_it_ends_with_the_campaign(cast: Cast) -> None:
+    """What was decided may still be written down; opened again, talking goes on."""
+    key = uuid4()
+    comment = say(member(cast, "ada"), thread().pk, text="Hm.", client_key=key)
+    close_campaign(cast.campaign, reason="Done.", by=cast.mei)
+    for who in ("ada", "mei"):
+        with pytest.raises(Refused, match="campaign is closed"):
+            said(cast, who, "One more thing.")
+    assert say(member(cast, "ada"), thread().pk, text="Hm.", client_key=key) == comment  # sent again
+    resolve(member(cast, "mei"), thread().pk, decision="So be it.")
+    with pytest.raises(Refused, match="campaign is closed"):
+        reopen(member(cast, "mei"), thread().pk)
+    reopen_campaign(cast.campaign, by=cast.mei)
+    reopen(member(cast, "mei"), thread().pk)
+    assert said(cast, "ada", "One more thing.").text == "One more thing."
 
 
 def unread(cast: Cast) -> dict[str, int]:

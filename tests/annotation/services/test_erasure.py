@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 from axes.models import AccessLog
 from django.apps import apps
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from annotation.models import AuditEntry, Design, Invitation, TimeEntry, Token, User
+from annotation.services import uploads
 from annotation.services.access import create_invitation, create_token, find_invitation, token_user
 from annotation.services.accounts import reopen
 from annotation.services.erasure import erase, what_stays
-from annotation.services.errors import Refused
+from annotation.services.errors import NotYours, Refused
 from annotation.services.overview import overview
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_person, audit, deactivate
@@ -105,6 +107,26 @@ def test_a_word_that_is_no_name_in_a_record_stays(cast: Cast) -> None:
     new = erased(cast)
 
     assert AuditEntry.objects.get(action="round closed").detail == {"round": "main", "person": new}
+
+
+def test_files_and_tokens_called_after_them_lose_their_names(cast: Cast) -> None:
+    audit(cast.campaign, cast.mei, "judgements imported", {"file": f"answers of {NAME}.csv", "added": 3})
+    audit(cast.campaign, cast.mei, "items imported", {"file": f"{NAME}ine.csv"})  # another word
+    audit(None, cast.ada, "token created", {"name": f"laptop of {NAME.upper()}"})
+    sent = SimpleUploadedFile("j.csv", b"triple_id,annotator,label")
+    options = {"annotator": NAME}
+    upload = uploads.keep(cast.campaign, "judgements", {"file": sent}, options=options, by=cast.mei)
+
+    erased(cast)
+
+    details = AuditEntry.objects.filter(action__in=["judgements imported", "items imported", "token created"])
+    assert {entry.action: entry.detail for entry in details} == {
+        "judgements imported": {"file": "–", "added": 3},
+        "items imported": {"file": f"{NAME}ine.csv"},
+        "token created": {"name": "–"},
+    }
+    with pytest.raises(NotYours):
+        uploads.find(cast.campaign, upload.token)
 
 
 def test_reasons_of_hour_corrections_go(cast: Cast) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
-from annotation.models import AuditEntry, Campaign, Gold, User
+from annotation.models import AuditEntry, Campaign, Gold, Item, User
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import NotYours, Refused
 from annotation.services.gold import gold_count, gold_of, mark, unmark
@@ -120,6 +121,40 @@ class TestFile:
         assert said in ran.out + ran.err
         assert "Nothing was stored." in ran.out + ran.err
         assert gold_count(campaign) == 0
+
+    def test_a_table_takes_marks_off(self, campaign: Campaign, tmp_path: Path) -> None:
+        for position in (1, 2, 4):
+            mark(campaign, position, label="1", note="", by=None)
+        table = write_csv(
+            tmp_path / "gold.csv", [{"triple_id": f"t{place}", "label": "0"} for place in (1, 3, 4)]
+        )
+
+        document = run_json("mark_gold", "main", str(table), "--unmark")
+        wrong = write_csv(
+            tmp_path / "wrong.csv", [{"triple_id": "t2", "label": "1"}, {"triple_id": "t9", "label": "1"}]
+        )
+        ran = run("mark_gold", "main", str(wrong), "--unmark")
+
+        assert (document["removed"], document["errors"]) == (2, [])
+        assert labels(campaign) == {2: "1"}
+        assert AuditEntry.objects.get(action="gold unmarked").detail == {"positions": [1, 4]}
+        assert (ran.code, "Nothing was changed." in ran.out + ran.err) == (1, True)
+
+    def test_items_that_were_set_aside_are_marked_too(self, campaign: Campaign, tmp_path: Path) -> None:
+        # They are judged in the dry run, where gold tells most; those withdrawn are judged by nobody.
+        now = timezone.now()
+        Item.objects.filter(position=2).update(retired_at=now, retired_why="set_aside")
+        Item.objects.filter(position=3).update(retired_at=now, retired_why="withdrawn")
+        table = write_csv(
+            tmp_path / "gold.csv", [{"triple_id": f"t{place}", "label": "1"} for place in (1, 2, 3)]
+        )
+
+        document = run_json("mark_gold", "main", str(table))
+
+        assert labels(campaign) == {1: "1", 2: "1"}
+        assert [str(one["message"]) for one in document["warnings"]] == [
+            "The item was withdrawn; its row was skipped."
+        ]
 
     def test_compounds_are_named_by_their_context(self, tmp_path: Path) -> None:
         campaign = new_campaign("compound")

@@ -18,9 +18,9 @@ from annotation.services.guidelines import (
     guideline_state,
     new_version,
     pending,
-    to_rejudge,
     version_lines,
 )
+from annotation.services.rejudgement import plan_rejudgement, touching_versions
 from annotation.services.seat import guideline_shown
 from annotation.services.subjects import subjects_of
 from annotation.services.touches import MOST_POSITIONS, positions_in, touched_items
@@ -221,7 +221,7 @@ class TestAcknowledging:
 
         with django_assert_num_queries(4):
             lines = version_lines(cast.campaign)
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(6):  # three of them ask what would be judged again
             state = guideline_state(cast.campaign)
 
         assert [(line.guideline.version, line.acknowledged, line.asked, line.touched) for line in lines] == [
@@ -230,6 +230,13 @@ class TestAcknowledging:
             (1, 0, 0, 0),
         ]
         assert (state.version, state.acknowledged, state.asked, state.rejudge) == (3, 1, 2, 0)
+
+
+def to_judge_again(cast: Cast) -> list[int]:
+    """The positions of what a re-judgement would hold; the campaign's page counts them."""
+    plan = plan_rejudgement(cast.campaign, touching_versions(cast.campaign))
+    assert guideline_state(cast.campaign).rejudge == plan.n_items
+    return [cast.campaign.items.get(pk=item).position for item in plan.items]
 
 
 class TestTouching:
@@ -263,17 +270,19 @@ class TestTouching:
         found = subjects_of(cast.campaign)
         assert (found.patterns, found.atoms) == (("NP:DET+N", "P2"), ("dog", "he liked", "hotdog", "the"))
 
-    def test_it_counts_what_was_judged_before_the_change_and_not_given_out_again(self, cast: Cast) -> None:
+    def test_it_counts_what_was_judged_before_the_change_and_is_not_being_judged_again(
+        self, cast: Cast
+    ) -> None:
         design = make_judged(cast, ("1", "1"), ("1", "0"), ("1", "1"))
         close_batch(cast.campaign, design.pk, by=cast.mei)
         version = make_guideline(cast.campaign, touches={"items": [1, 2]})
 
-        assert [item.position for item in to_rejudge(cast.campaign)] == [1, 2]
+        assert to_judge_again(cast) == [1, 2]
         for row in cast.campaign.rounds.get().assignments.filter(item__position=1):
             row.refresh_from_db()
             save_label(row, "0")  # under the new version
         assert version.version == 2
-        assert [item.position for item in to_rejudge(cast.campaign)] == [2]
+        assert to_judge_again(cast) == [2]
 
         again = Round.objects.create(
             campaign=cast.campaign, kind=Round.Kind.REJUDGEMENT, k=2, guideline=version
@@ -282,7 +291,7 @@ class TestTouching:
         again.assignments.create(
             item=row.item, unit=row.unit, expert=row.expert, slot=1, position=900, queue=900
         )
-        assert list(to_rejudge(cast.campaign)) == []
+        assert to_judge_again(cast) == []
 
 
 @pytest.mark.parametrize(

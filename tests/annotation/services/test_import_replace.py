@@ -135,9 +135,10 @@ def test_it_moves_open_work_to_the_new_text_in_its_place() -> None:
     campaign = new_campaign("compound", k=1)
     load(campaign, shared(V1))
     assign_parts(campaign, experts=["ada"], design="single", seed=1)
-    before = list(Assignment.objects.order_by("pk").values_list("pk", "position", "row", "queue"))
+    standing = Assignment.objects.filter(withdrawn_at__isnull=True).order_by("position", "row")
+    before = list(standing.values_list("position", "row", "queue", "slot", "expert"))
     load(campaign, shared(V2), on_conflict="replace")
-    assert list(Assignment.objects.order_by("pk").values_list("pk", "position", "row", "queue")) == before
+    assert list(standing.values_list("position", "row", "queue", "slot", "expert")) == before
     (screen,) = next_screens(campaign, expert_id=person("ada").pk, count=5)
     assert len(screen["rows"]) == 5
     assert "他们一起刷粉了旧栅栏。" not in {row["translation"] for row in screen["rows"]}

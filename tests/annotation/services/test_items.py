@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection
+from django.utils import timezone
 
 from annotation.models import Assignment, AuditEntry, Campaign, Item, User
 from annotation.services import items as module
@@ -39,18 +41,17 @@ def standing() -> list[int]:
     ]
 
 
-def before_the_transaction(monkeypatch: pytest.MonkeyPatch, between: Callable[[], object]) -> None:
-    """Let `between` happen after an action was called and before its transaction begins."""
+def before_its_turn(monkeypatch: pytest.MonkeyPatch, between: Callable[[], object]) -> None:
+    """Let `between` happen after an action was called and before it has the campaign's turn."""
     waiting = [between]
+    turn: Callable[[Campaign], AbstractContextManager[None]] = vars(module)["turn"]
 
-    class Late:
-        @staticmethod
-        def atomic() -> transaction.Atomic:
-            if waiting:
-                waiting.pop()()
-            return transaction.atomic()
+    def late(campaign: Campaign) -> AbstractContextManager[None]:
+        if waiting:
+            waiting.pop()()
+        return turn(campaign)
 
-    monkeypatch.setattr(module, "transaction", Late)
+    monkeypatch.setattr(module, "turn", late)
 
 
 def test_restoring_brings_back_what_a_later_withdrawal_took_away(
@@ -63,7 +64,7 @@ def test_restoring_brings_back_what_a_later_withdrawal_took_away(
         restore(campaign, item.pk, by=mei)
         withdraw(campaign, item.pk, reason="broken after all", by=mei)
 
-    before_the_transaction(monkeypatch, somebody_else)
+    before_its_turn(monkeypatch, somebody_else)
     restored = restore(campaign, item.pk, by=mei)
 
     assert (restored.retired_at, restored.retired_why) == (None, "")
@@ -110,7 +111,7 @@ def test_an_item_whose_assignments_stayed_behind_gets_them_back(
     withdrawn_first: bool, campaign: Campaign, mei: User
 ) -> None:
     item = Item.objects.get(position=2)
-    Assignment.objects.filter(item=item).update(withdrawn_at="2026-01-01T00:00:00Z")
+    Assignment.objects.filter(item=item).update(withdrawn_at=timezone.now())
     (violation,) = verify(campaign)
     assert violation.where == (
         "item at position 2 has 0 experts in the main round, not 2; withdraw and restore it: what was taken "

@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, FinalLabel, Item
 from annotation.protocol.errors import ProtocolError
@@ -162,10 +163,11 @@ def test_it_finds_a_label_stale_though_the_same_answer_was_given_again(tmp_path:
 
 def test_it_finds_an_answer_that_was_saved_while_the_rule_ran(tmp_path: Path) -> None:
     campaign = judged("triple", [("1", "1"), ("1", "1")], tmp_path, k=2)
+    seen_at = timezone.now()
     computed = compute(campaign, "ckbp2")
     row = Assignment.objects.get(item__position=1, slot=2)
     save(sheet([row], "0"), row.expert_id)
-    store(campaign, "ckbp2", computed)
+    store(campaign, "ckbp2", computed, seen_at=seen_at)
     assert outcomes() == [("1", ""), ("1", "")]
     assert stale_labels(campaign) == 1
     finalize(campaign)

@@ -25,7 +25,7 @@ from annotation.services.parts import assign_parts
 from annotation.services.people import add_member, deactivate
 from annotation.services.screens import next_screens
 from annotation.services.verify import verify
-from tests.factories import make_user
+from tests.factories import make_user, rows_on
 from tests.material import (
     answer_everything,
     compounds,
@@ -69,8 +69,7 @@ def move(campaign: Campaign, giver: str, *takers: str, n: int | None = None) -> 
 
 def judge(who: User, screen: Mapping[str, Any]) -> None:
     """Somebody answers one screen as it was shown to them."""
-    rows = Assignment.objects.filter(pk__in=[row["assignment"] for row in screen["rows"]]).order_by("row")
-    save(sheet(rows, "1"), who.pk)
+    save(sheet(rows_on(screen, who), "1"), who.pk)
 
 
 def standing(campaign: Campaign, name: str) -> list[int]:

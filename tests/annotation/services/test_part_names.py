@@ -39,3 +39,25 @@ def test_an_expert_meets_a_round_under_its_name_and_no_more_once_it_is_closed() 
     close_round(round_, outcome={"why": "all are in"}, by=None)
     assert [part["name"] for part in progress(campaign, expert_id=ada.pk)["parts"]] == ["Part 1"]
     assert next_screens(campaign, expert_id=ada.pk, count=9)[0]["rows"][0]["head"] == main.head
+
+
+def test_once_nothing_is_open_an_expert_can_look_at_all_that_was_theirs() -> None:
+    campaign = make_campaign()
+    ada, bo = make_user("ada"), make_user("bo")
+    items = [make_triple(campaign, position).pk for position in (1, 2, 3)]
+    main = campaign.rounds.get()
+    make_assignment(make_triple(campaign, 4), ada, part=make_part(main, index=0))
+    round_ = open_round(
+        campaign, Round.Kind.DRY_RUN, shares=[Share(items=items, experts=[ada, bo])], settings={}, by=None
+    )
+    for one in (round_, main):
+        close_round(one, outcome={}, by=None)
+
+    standing = progress(campaign, expert_id=ada.pk)
+
+    assert {part["name"]: (part["total"], part["closed"]) for part in standing["parts"]} == {
+        "Part 1": (1, True),
+        "Dry run 1": (3, True),
+    }
+    assert standing["total"] == 4
+    assert next_screens(campaign, expert_id=ada.pk, count=9) == []

@@ -129,9 +129,11 @@ class TestFinding:
         add(cast, key="xNeed", text_en="Beforehand.", text_zh="事先。")
 
         for text in ("wish LATER", "之后", "xwant"):
-            assert [line.pk for line in precedents_about(cast.campaign, text=text)] == [made.pk], text
-        assert precedents_about(cast.campaign, text="wish beforehand") == []
-        assert precedents_about(cast.campaign) == []
+            assert [
+                line.pk for line in precedents_about(cast.campaign, expert_id=cast.ada.pk, text=text)
+            ] == [made.pk], text
+        assert precedents_about(cast.campaign, expert_id=cast.ada.pk, text="wish beforehand") == []
+        assert precedents_about(cast.campaign, expert_id=cast.ada.pk) == []
 
     def test_it_finds_what_is_about_the_unit_on_a_screen(self) -> None:
         cast = make_work("triple", units=1)
@@ -140,7 +142,9 @@ class TestFinding:
         make_precedent(cast.campaign, text_en="gone", retired_at=timezone.now())
         screen = screen_at(cast.campaign, expert_id=cast.ada.pk, position=1)
 
-        assert [line.pk for line in precedents_about(cast.campaign, screen=screen)] == [made.pk]
+        assert [
+            line.pk for line in precedents_about(cast.campaign, expert_id=cast.ada.pk, screen=screen)
+        ] == [made.pk]
 
     def test_it_finds_atoms_and_patterns_of_a_compound(self) -> None:
         cast = make_work("compound", units=1)
@@ -152,7 +156,9 @@ class TestFinding:
         make_precedent(cast.campaign, about="atom", key="hotdog")
         screen = screen_at(cast.campaign, expert_id=cast.ada.pk, position=1)
 
-        assert {line.pk for line in precedents_about(cast.campaign, screen=screen)} == made
+        assert {
+            line.pk for line in precedents_about(cast.campaign, expert_id=cast.ada.pk, screen=screen)
+        } == made
 
     def test_an_item_that_is_opened_again_is_not_named_until_it_is_settled(
         self, cast: Cast, django_assert_num_queries: DjangoAssertNumQueries
@@ -162,7 +168,7 @@ class TestFinding:
         Thread.objects.create(item=Item.objects.get(position=1))
 
         with django_assert_num_queries(2):
-            (line,) = precedents_about(cast.campaign, text="wish")
+            (line,) = precedents_about(cast.campaign, expert_id=cast.ada.pk, text="wish")
 
         assert [unit.tail for unit in line.items] == ["PersonX rest 2"]
         Thread.objects.update(resolved_at=timezone.now())
@@ -173,7 +179,9 @@ class TestFinding:
         made = add(cast, text_en="Another.")
 
         assert [line.pk for line in all_precedents(cast.campaign)] == [made.pk, gone.pk]
-        assert [line.pk for line in precedents_about(cast.campaign, text="xWant")] == [made.pk]
+        assert [line.pk for line in precedents_about(cast.campaign, expert_id=cast.ada.pk, text="xWant")] == [
+            made.pk
+        ]
 
     def test_settled_asks_for_a_label_not_for_a_reason_without_one(self, cast: Cast) -> None:
         design = make_judged(cast, ("", "1"))

@@ -1,5 +1,6 @@
 """Questions about units: asked once, seen by two sides, answered with a rule."""
 
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -11,7 +12,7 @@ from annotation.protocol.errors import ProtocolError
 from annotation.services import questions
 from annotation.services.errors import KeyReused, NotYours
 from tests.annotation.views.test_seat import make_work, rows_of
-from tests.factories import Cast, make_triple
+from tests.factories import Cast, answer, make_repeat, make_triple
 
 pytestmark = pytest.mark.django_db
 
@@ -55,6 +56,29 @@ class TestAsking:
 
         with pytest.raises(NotYours):
             questions.ask(cast.campaign, cast.ada, screen_id=other.pk, text="?", client_key=uuid4())
+
+
+class TestTheWayBack:
+    """From a question to the unit's screen."""
+
+    def test_it_leads_to_no_repeat_that_was_drawn_later(self) -> None:
+        cast = make_work("triple", units=2)
+        original = answer(rows_of(cast.ada)[0])
+        ask(cast)
+        assert self._ways(cast) == [original.position]
+
+        repeat = make_repeat(original, position=90)
+        assert self._ways(cast) == [None]  # nor to the original, which is out of sight
+
+        ask_at: dict[str, Any] = {"screen_id": repeat.pk, "text": "And here?", "client_key": uuid4()}
+        questions.ask(cast.campaign, cast.ada, **ask_at)
+        assert self._ways(cast) == [repeat.position, None]
+
+        answer(repeat)
+        assert self._ways(cast) == [original.position] * 2
+
+    def _ways(self, cast: Cast) -> list[int | None]:
+        return [line.position for line in questions.own_questions(cast.campaign, cast.ada)]
 
 
 class TestAnswering:

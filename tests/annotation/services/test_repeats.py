@@ -16,20 +16,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation.models import Annotation, Assignment, AuditEntry, Campaign, Item, Round, User
+from annotation.protocol.moves import Moves
 from annotation.services import repeats
 from annotation.services.answers import save_answers
+from annotation.services.campaign_state import close_campaign
 from annotation.services.campaigns import main_round
 from annotation.services.errors import NotYours, Refused
 from annotation.services.items import withdraw
+from annotation.services.moves import move_units, planned_moves
 from annotation.services.parts import assign_parts
-from annotation.services.people import add_member
+from annotation.services.people import add_member, deactivate
 from annotation.services.repeats import draw_repeats, draws_of, plan_repeats, take_out
 from annotation.services.rounds import close_round, reopen_round
 from annotation.services.screens import next_screens, progress, recent_screens, screen_at
 from annotation.services.seat import find_screens, hand_in, postpone, review_part, take_back
 from annotation.services.sheets import Answer, Sheet, Timing
 from annotation.services.verify import verify
-from tests.factories import make_user, signed_in
+from tests.factories import make_user, rows_on, signed_in
 from tests.material import compounds, load_rows, new_campaign, triples
 
 pytestmark = pytest.mark.django_db
@@ -81,13 +84,14 @@ def judge(
 def answer(
     campaign: Campaign, name: str, screen: Screen, *, session: str = "later", label: str = "1"
 ) -> None:
+    rows = rows_on(screen, expert(name))
     save_answers(
         Sheet(
-            screen=screen["id"],
+            screen=rows[0].pk,
             client_key=uuid4(),
             answers=tuple(
-                Answer(assignment=row["assignment"], revision=row["revision"], label=label)
-                for row in screen["rows"]
+                Answer(assignment=row.pk, revision=shown["revision"], label=label)
+                for row, shown in zip(rows, screen["rows"], strict=True)
             ),
             timing=Timing(session=session),
         ),
@@ -143,15 +147,53 @@ class TestDrawing:
         (ada, _lin) = plan_repeats(campaign, percent=20, seed=3).shares
         assert (ada.answered, ada.old_enough, ada.open, ada.n) == (20, 0, 20, 0)
 
-    def test_answers_without_a_sitting_count_by_their_day(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(("minutes", "old"), [(29, 0), (31, 18)])
+    def test_of_answers_without_a_sitting_a_pause_ends_it(
+        self, tmp_path: Path, minutes: int, old: int
+    ) -> None:
         campaign = made(tmp_path)
         judge(campaign, "ada", 18, session="")
-        Annotation.objects.update(created_at=timezone.now() - timedelta(days=2))
+        Annotation.objects.update(created_at=timezone.now() - timedelta(minutes=minutes))
         judge(campaign, "ada", 1, session="")
 
         (ada, _lin) = plan_repeats(campaign, percent=20, seed=3).shares
 
-        assert ada.old_enough == 18
+        assert ada.old_enough == old
+
+    def test_what_a_program_sent_before_a_pause_is_old_without_a_second_sitting(self, tmp_path: Path) -> None:
+        campaign = made(tmp_path)
+        judge(campaign, "ada", 18, session="")
+        Annotation.objects.update(created_at=timezone.now() - timedelta(hours=1))
+
+        (ada, _lin) = plan_repeats(campaign, percent=20, seed=3).shares
+
+        assert (ada.old_enough, ada.lacks) == (18, "")
+
+    def test_two_experts_share_no_sitting(self, tmp_path: Path) -> None:
+        """Lin's answers stand between Ada's in time."""
+        campaign = made(tmp_path)
+        judge(campaign, "ada", 3, session="")
+        judge(campaign, "lin", 3, session="")
+        judge(campaign, "ada", 1, session="")
+
+        assert [share.old_enough for share in plan_repeats(campaign, percent=20, seed=3).shares] == [0, 0]
+
+    def test_it_says_what_is_lacking_expert_by_expert(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        campaign = made(tmp_path)
+        judge(campaign, "ada", 20, session="monday")
+
+        (ada, lin) = plan_repeats(campaign, percent=20, seed=3).shares
+        assert (ada.lacks, lin.lacks) == ("old", "judged")
+        with pytest.raises(Refused, match="A1 judged 20, of these old enough 0, open 20; A2 judged 0"):
+            draw_repeats(campaign, percent=20, seed=3, by=None)
+        judge(campaign, "ada", 1, session="tuesday")
+        monkeypatch.setattr(repeats, "AHEAD", 50)
+        assert plan_repeats(campaign, percent=20, seed=3).shares[0].lacks == "open"
+        monkeypatch.setattr(repeats, "AHEAD", 4)
+        monkeypatch.setattr(repeats, "DISTANCE", 500)
+        assert plan_repeats(campaign, percent=20, seed=3).shares[0].lacks == "distance"
 
     def test_it_gives_a_unit_again_once_only(self, campaign: Campaign) -> None:
         first = drawn(campaign, percent=50)
@@ -278,8 +320,8 @@ class TestOrder:
         seen += [text(one) for one in judge(campaign, "ada", 1, session="tuesday")]
         for index in later:
             screen = upcoming(campaign)[index]
-            rows = [row["assignment"] for row in screen["rows"]]
-            postpone(campaign, expert_id=expert("ada").pk, screen_id=screen["id"], assignments=rows)
+            rows = [row.pk for row in rows_on(screen, expert("ada"))]
+            postpone(campaign, expert_id=expert("ada").pk, screen_id=rows[0], assignments=rows)
         coming = [text(one) for one in upcoming(campaign)]
 
         again: set[str] = set()
@@ -337,8 +379,8 @@ class TestOrder:
         again = drawn(campaign)
         screen = next(one for one in upcoming(campaign) if text(one) in again)
         part = [one for one in upcoming(campaign) if one["part"] == screen["part"]]
-        rows = [row["assignment"] for row in screen["rows"]]
-        wanted = {"expert_id": expert("ada").pk, "screen_id": screen["id"], "assignments": rows}
+        rows = [row.pk for row in rows_on(screen, expert("ada"))]
+        wanted: dict[str, Any] = {"expert_id": expert("ada").pk, "screen_id": rows[0], "assignments": rows}
 
         postpone(campaign, **wanted)
         put_off = [text(one) for one in upcoming(campaign) if one["part"] == screen["part"]]
@@ -556,3 +598,102 @@ def test_a_corrected_text_is_asked_for_once_and_is_no_repeat(campaign: Campaign,
     assert len(coming) == 20 + 3 + 1
     assert len({one["position"] for one in upcoming(campaign)}) == len(coming)
     assert verify(campaign) == []
+
+
+class TestLeaving:
+    """A repeat is the same expert's or nothing: with its expert it goes."""
+
+    def give_away(self, campaign: Campaign) -> Moves:
+        add_member(campaign, make_user("bo"), "expert")
+        asked: dict[str, Any] = {
+            "giver": campaign.memberships.get(user__username="ada").pk,
+            "takers": [campaign.memberships.get(user__username="bo").pk],
+        }
+        shown = planned_moves(campaign, **asked)
+        assert move_units(campaign, **asked, confirmed_hash=shown.hash, by=None) == shown
+        return shown
+
+    def still_open(self, campaign: Campaign) -> int:
+        again = Assignment.objects.filter(round__kind=Round.Kind.REPEAT, withdrawn_at__isnull=True)
+        return again.filter(round__campaign=campaign, answered_at__isnull=True).count()
+
+    def test_moving_everything_withdraws_the_repeats_and_says_so(self, campaign: Campaign) -> None:
+        again = drawn(campaign)
+        assert again
+        shown = self.give_away(campaign)
+        assert (shown.repeats, self.still_open(campaign)) == (len(again), 0)
+        assert upcoming(campaign) == []
+        entry = AuditEntry.objects.get(action="units moved")
+        assert entry.detail["repeats_withdrawn"] == len(again)
+        assert verify(campaign) == []
+
+    def test_one_that_was_judged_stays(self, campaign: Campaign) -> None:
+        again = drawn(campaign)
+        row = Assignment.objects.filter(round__kind=Round.Kind.REPEAT).order_by("queue").first()
+        assert row is not None
+        row.label, row.revision, row.answered_at = "1", 1, timezone.now()
+        row.save()
+        assert self.give_away(campaign).repeats == len(again) - 1
+        row.refresh_from_db()
+        assert row.withdrawn_at is None
+
+    def test_of_a_slow_expert_they_stay(self, campaign: Campaign) -> None:
+        again = drawn(campaign)
+        add_member(campaign, make_user("bo"), "expert")
+        asked: dict[str, Any] = {
+            "giver": campaign.memberships.get(user__username="ada").pk,
+            "takers": [campaign.memberships.get(user__username="bo").pk],
+            "n": 2,
+        }
+        shown = planned_moves(campaign, **asked)
+        move_units(campaign, **asked, confirmed_hash=shown.hash, by=None)
+        assert (shown.repeats, self.still_open(campaign)) == (0, len(again))
+
+    def test_one_that_is_judged_after_the_preview_makes_it_out_of_date(self, campaign: Campaign) -> None:
+        drawn(campaign)
+        add_member(campaign, make_user("bo"), "expert")
+        asked: dict[str, Any] = {
+            "giver": campaign.memberships.get(user__username="ada").pk,
+            "takers": [campaign.memberships.get(user__username="bo").pk],
+        }
+        shown = planned_moves(campaign, **asked)
+        row = Assignment.objects.filter(round__kind=Round.Kind.REPEAT).order_by("queue").first()
+        assert row is not None
+        row.label, row.revision, row.answered_at = "1", 1, timezone.now()
+        row.save()
+        with pytest.raises(Refused, match="since this was shown"):
+            move_units(campaign, **asked, confirmed_hash=shown.hash, by=None)
+
+    def test_repeats_alone_need_nobody_who_takes_them(self, campaign: Campaign) -> None:
+        drawn(campaign)
+        Assignment.objects.filter(
+            expert=expert("ada"), round__kind=Round.Kind.MAIN, answered_at__isnull=True
+        ).update(withdrawn_at=timezone.now())
+        ada = campaign.memberships.get(user__username="ada").pk
+        shown = planned_moves(campaign, giver=ada, takers=[])
+        assert (shown.moves, shown.repeats > 0) == ((), True)
+        move_units(campaign, giver=ada, takers=[], confirmed_hash=shown.hash, by=None)
+        assert self.still_open(campaign) == 0
+        with pytest.raises(Refused, match="nothing to move"):
+            planned_moves(campaign, giver=ada, takers=[])
+
+    def test_a_closed_account_ends_them_too(self, campaign: Campaign) -> None:
+        again = drawn(campaign)
+        deactivate(expert("ada"), by=None)
+        assert self.still_open(campaign) == 0
+        entry = AuditEntry.objects.filter(action="repeats taken out").get()
+        assert entry.detail == {"pseudonym": "A1", "units": len(again)}
+
+    def test_verify_finds_those_of_who_left(self, campaign: Campaign) -> None:
+        again = drawn(campaign)
+        User.objects.filter(username="ada").update(is_active=False)
+        found = verify(campaign)
+        assert {one.rule for one in found} == {"repeats wait for somebody"}
+        assert len(found) == len(again)
+        assert "judged again by A1, who has left" in found[0].where
+
+
+def test_it_refuses_in_a_closed_campaign_in_its_own_words(campaign: Campaign) -> None:
+    close_campaign(campaign, reason="done", by=None)
+    with pytest.raises(Refused, match="This campaign is closed; open it again first"):
+        draw_repeats(campaign, percent=20, seed=3, by=None)

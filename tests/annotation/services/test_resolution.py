@@ -9,21 +9,31 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from annotation.models import Arbitration, Assignment, Campaign, FinalLabel, Item, Round, Thread
+from annotation.models import Arbitration, Assignment, Campaign, Design, FinalLabel, Item, Round, Thread, User
 from annotation.services import arbitration
+from annotation.services import rounds as round_service
 from annotation.services.again_rounds import close_again, reopen_again
 from annotation.services.arbitration import arbitrate, take_back
 from annotation.services.batches import close_batch
 from annotation.services.discussion import open_thread
 from annotation.services.errors import NotYours, Refused
+from annotation.services.guidelines import guideline_state
+from annotation.services.items import withdraw
 from annotation.services.labels import effective_votes, finalize, passed_over, stale_labels
 from annotation.services.parts import assign_parts
-from annotation.services.rejudgement import open_rejudgement, plan_rejudgement, told_apart
+from annotation.services.rejudgement import (
+    open_rejudgement,
+    plan_rejudgement,
+    told_apart,
+    touching_versions,
+)
 from annotation.services.resolution import contrasts, open_resolution, plan_resolution
+from annotation.services.screens import progress
 from annotation.services.settled import is_open, settled_against
 from annotation.services.verify import verify
-from tests.factories import Cast, make_cast, make_judged, make_user, save_label
+from tests.factories import Cast, make_cast, make_judged, make_user, save_label, signed_in
 from tests.material import answer_everything, load_rows, new_campaign, triples
+from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -66,6 +76,49 @@ def test_it_takes_exactly_the_contrasts_of_closed_batches(cast: Cast) -> None:
 
     assert positions(contrasts(cast.campaign).items) == [2, 4]
     assert plan_resolution(cast.campaign).loads == {"A1": 2, "A2": 2}
+
+
+def test_everybody_gets_one_part_of_a_small_resolution(tmp_path: Path) -> None:
+    """Four experts in four pairs: the contrasts of each pair stand in one part, each in the slots it had."""
+    campaign = new_campaign()
+    load_rows(campaign, triples(16), tmp_path)
+    assign_parts(campaign, experts=["ada", "bo", "chen", "dan"], design="cyclic", seed=1)
+    answer_everything(campaign, lambda row: "1" if row.slot == 1 else "0")
+    for design in Design.objects.filter(round__campaign=campaign):
+        close_batch(campaign, design.pk, by=None)
+
+    planned = plan_resolution(campaign)
+    round_ = open_resolution(campaign, by=None)
+
+    assert len(planned.shares) == 4
+    assert round_.parts.count() == 1
+    places = Assignment.objects.filter(withdrawn_at__isnull=True).values_list("item", "slot", "expert")
+    assert set(places.filter(round=round_)) == set(places.filter(round__kind="main"))
+    for member in campaign.memberships.all():
+        parts = progress(campaign, expert_id=member.user_id)["parts"]
+        assert [part["total"] for part in parts if part["name"].startswith("Resolution")] == [8]
+        positions_given = list(
+            round_.assignments.filter(expert=member.user).values_list("position", flat=True)
+        )
+        assert len(set(positions_given)) == 8
+    assert verify(campaign) == []
+
+
+def test_a_large_resolution_keeps_a_part_for_each_pair(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(round_service, "PART_SIZE", 9)
+    campaign = new_campaign()
+    load_rows(campaign, triples(16), tmp_path)
+    assign_parts(campaign, experts=["ada", "bo", "chen", "dan"], design="cyclic", seed=1)
+    answer_everything(campaign, lambda row: "1" if row.slot == 1 else "0")
+    for design in Design.objects.filter(round__campaign=campaign):
+        close_batch(campaign, design.pk, by=None)
+
+    round_ = open_resolution(campaign, by=None)
+
+    assert [part.part_units.count() for part in round_.parts.all()] == [8, 8]
+    assert verify(campaign) == []
 
 
 def test_it_takes_ties_on_compounds() -> None:
@@ -302,13 +355,14 @@ def test_a_change_of_the_guidelines_is_judged_again_where_it_touches(cast: Cast)
     make_judged(cast, ("1", "0"))
     new_version(cast, relations=["xReact"], items=[6, 7])
 
-    touched = told_apart(cast.campaign.guidelines.get(version=2))
+    versions = [cast.campaign.guidelines.get(version=2)]
+    touched = told_apart(cast.campaign, versions)
     assert (positions(touched.items), positions(touched.not_closed)) == ([1, 3, 6], [7])
     round_ = open_rejudgement(
         cast.campaign,
         2,
         by=cast.mei,
-        confirmed=plan_rejudgement(cast.campaign.guidelines.get(version=2)).hash,
+        confirmed=plan_rejudgement(cast.campaign, versions).hash,
     )
 
     assert round_.guideline.version == 2
@@ -321,10 +375,40 @@ def test_a_change_of_the_guidelines_is_judged_again_where_it_touches(cast: Cast)
     close_again(cast.campaign, "rejudgement", 1, by=cast.mei)
     finalize(cast.campaign)
     assert label_at(cast, 6) == ("1", "", "ckbp2", ["1", "1"])
-    touched = told_apart(cast.campaign.guidelines.get(version=2))
+    touched = told_apart(cast.campaign, versions)
     assert (positions(touched.items), positions(touched.up_to_date)) == ([], [1, 3, 6])
     with pytest.raises(Refused, match="nothing to judge"):
         open_rejudgement(cast.campaign, 2, by=cast.mei)
+
+
+def waiting(cast: Cast) -> int:
+    """What the campaign's page says is to be judged again; what a round opened now would hold is the same."""
+    shown = guideline_state(cast.campaign).rejudge
+    assert shown == plan_rejudgement(cast.campaign, touching_versions(cast.campaign)).n_items
+    return shown
+
+
+def test_what_is_counted_is_what_a_round_would_hold(cast: Cast) -> None:
+    new_version(cast, items=[1, 2])
+    cast.campaign.guidelines.create(version=3, text_en="Newer.", text_zh="更新。", touches={"items": [2, 3]})
+    Round.objects.filter(kind=Round.Kind.MAIN).update(guideline=cast.campaign.guidelines.get(version=2))
+    # Of item 1 both answers are given under version 2, of item 2 one: only version 3 or the other answer asks again.
+    for position, slots in ((1, (1, 2)), (2, (1,))):
+        for slot in slots:
+            row = Assignment.objects.get(round__kind="main", item__position=position, slot=slot)
+            save_label(row, "1")
+    assert waiting(cast) == 2  # items 2 and 3
+
+    round_ = open_rejudgement(cast.campaign, by=cast.mei)
+    assert round_.settings["touched_by"] == [2, 3]
+    assert round_.assignments.values("item").distinct().count() == 2
+    assert waiting(cast) == 0  # while it is being judged again
+
+    close_again(cast.campaign, "rejudgement", 1, reason="nobody came", by=cast.mei)
+    assert waiting(cast) == 2  # given out once, and not judged
+
+    User.objects.filter(pk=cast.lin.pk).update(is_active=False)
+    assert waiting(cast) == 0  # nobody could be asked for both answers
 
 
 def test_there_is_no_re_judgement_for_a_version_that_is_not_there(cast: Cast) -> None:
@@ -422,3 +506,18 @@ class TestAnyHistory(TestCase):
         assert stale_labels(campaign) == 0
         broken = {violation.rule for violation in verify(campaign)}
         assert "final labels follow their rule" not in broken
+
+
+def test_a_decision_is_taken_back_on_a_withdrawn_item_too(cast: Cast) -> None:
+    item = item_at(cast, 2)
+    arbitrate(cast.campaign, item, label="1", reason="so", by=cast.mei)
+    withdraw(cast.campaign, item, reason="hm", by=cast.mei)
+    client = signed_in(cast.mei)
+    page = f"/campaigns/main/items/{item}/decide/"
+    assert "Take the decision back" in client.get(page).content.decode()
+    shown = client.post(f"/campaigns/main/items/{item}/decide/take-back/", follow=True)
+    assert "the item stays withdrawn" in text_of(shown)
+    assert arbitration.in_force(item) is None
+    assert client.get(page).status_code == 404
+    with pytest.raises(NotYours):
+        arbitrate(cast.campaign, item, label="1", reason="so", by=cast.mei)

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Campaign
 from annotation.services.answers import save_answers
-from annotation.services.errors import KeptAside
+from annotation.services.errors import KeptAside, KeyReused
 from annotation.services.overview import overview
 from annotation.services.sheets import Answer, Sheet
 from annotation.services.surplus import surplus_count, surplus_lines
@@ -52,3 +52,39 @@ def test_it_leads_a_manager_from_the_overview_to_the_page() -> None:
     assert "1 late answer, not counted" in text_of(client_of(cast.mei).get("/campaigns/main/"))
     assert "late answer" not in text_of(client_of(cast.vera).get("/campaigns/main/"))
     assert "PersonX rest 1 A1 sometimes" in text_of(page)
+
+
+def test_another_answer_under_the_same_key_is_not_taken_for_the_one_that_is_kept() -> None:
+    cast = make_work("triple", units=1)
+    row = rows_of(cast.ada)[0]
+    Assignment.objects.filter(pk=row.pk).update(withdrawn_at=timezone.now())
+    key = uuid4()
+
+    def send(label: str) -> None:
+        answer = Answer(assignment=row.pk, revision=0, label=label)
+        save_answers(
+            Sheet(screen=row.pk, client_key=key, answers=(answer,)), slug="main", expert_id=cast.ada.pk
+        )
+
+    for _time in range(2):
+        with pytest.raises(KeptAside):
+            send("often")
+    with pytest.raises(KeyReused):
+        send("rarely")
+    assert [line.answer["label"] for line in surplus_lines(cast.campaign)] == ["often"]
+
+
+def test_an_answer_that_counts_after_all_is_not_listed() -> None:
+    cast = make_work("triple", units=1)
+    row = rows_of(cast.ada)[0]
+    Assignment.objects.filter(pk=row.pk).update(withdrawn_at=timezone.now())
+    sheet = Sheet(
+        screen=row.pk, client_key=uuid4(), answers=(Answer(assignment=row.pk, revision=0, label="often"),)
+    )
+    with pytest.raises(KeptAside):
+        save_answers(sheet, slug="main", expert_id=cast.ada.pk)
+    Assignment.objects.filter(pk=row.pk).update(withdrawn_at=None)
+
+    save_answers(sheet, slug="main", expert_id=cast.ada.pk)
+
+    assert (surplus_count(cast.campaign), list(surplus_lines(cast.campaign))) == (0, [])

@@ -1,5 +1,6 @@
 """A campaign's wording: put in place of the protocol's, and what of the site goes by it."""
 
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -9,24 +10,30 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.formats.judgements import read_judgements
 from annotation.formats.triples import read_triples
 from annotation.models import Annotation, AuditEntry, Campaign
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.wording import WordingError
 from annotation.services.answers import save_answers
 from annotation.services.errors import Refused
+from annotation.services.exports import names_of, table, take
+from annotation.services.guidelines import acknowledge
 from annotation.services.practice import choices, units_for
 from annotation.services.sheets import Answer, Sheet
 from annotation.services.wording import wording_of
 from annotation.services.wording_change import change_wording, digest_of, preview
+from annotation.templatetags.manage import label_word
 from scoring.services.boards import board_groups
 from scoring.services.gather import labels_of, triples_of
 from scoring.services.measure import report
 from scoring.services.options import Options
 from scoring.services.targets import target_of
+from scoring.templatetags.figures import answer_title
 from tests.annotation.formats.files import csv_table
-from tests.annotation.views.test_seat import make_work, rows_of
-from tests.factories import Cast, make_cast, make_triple
+from tests.annotation.views.test_seat import make_work, page_data, rows_of
+from tests.factories import Cast, make_cast, make_triple, signed_in
+from tests.material import run
 
 pytestmark = pytest.mark.django_db
 
@@ -146,6 +153,7 @@ class TestUsing:
         judge(cast)  # what PostgreSQL is asked for a first sheet is not what is compared
         plain = counted(cast, "missing")
         change(cast, {"reasons": [REASON, {"code": "missing", "words": REASON["words"]}]})
+        acknowledge(cast.campaign.memberships.get(user=cast.ada), version=2)
         judge(cast)
 
         assert counted(cast, "tone") == plain
@@ -223,3 +231,142 @@ def counted(cast: Cast, reason: str) -> int:
     with CaptureQueriesContext(connection) as captured:
         judge(cast, reason)
     return len(captured)
+
+
+class TestOwnAnswers:
+    """A campaign's own words for its answers are read and shown wherever an answer is."""
+
+    COMPOUND: dict[str, Any] = {
+        "answers": {"wrong": {"en": "off", "zh": "不对"}, "correct": {"en": "fine", "zh": "可以"}}
+    }
+    TRIPLE: dict[str, Any] = {
+        "answers": {"sometimes": {"en": "now and then", "zh": "时有"}},
+        "details": {"invalid": {"en": "no sentence", "zh": "不成句"}},
+    }
+
+    @pytest.mark.parametrize(("label", "code"), [("OFF", "0"), ("可以", "1"), ("wrong", "0"), ("1", "1")])
+    def test_a_file_of_judgements_may_use_them(self, label: str, code: str) -> None:
+        cast = make_cast(protocol="compound")
+        change(cast, self.COMPOUND)
+        table = csv_table("item_id,annotator,label", f"NP-1,ada,{label}")
+
+        found = read_judgements(table, protocol="compound", wording=wording_of(cast.campaign))
+
+        assert [row.label for row in found.rows] == [code]
+
+    def test_a_word_that_is_none_is_refused_with_those_that_are(self) -> None:
+        cast = make_cast()
+        change(cast, self.TRIPLE)
+        table = csv_table("triple_id,annotator,label", "t1,ada,now & then")
+
+        found = read_judgements(table, protocol="triple", wording=wording_of(cast.campaign))
+
+        assert "now and then (时有), no sentence (不成句)" in found.errors[0].message
+
+    def test_the_command_reads_them(self, tmp_path: Path) -> None:
+        cast = make_cast()
+        change(cast, self.TRIPLE)
+        item = make_triple(cast.campaign, 1)
+        file = tmp_path / "answers.csv"
+        file.write_text(f"triple_id,annotator,label\r\n{item.key},bo,时有\r\n", encoding="utf-8")
+
+        ran = run("import_annotations", "main", str(file), "--json")
+
+        assert ran.code == 0, ran.err
+        assert Annotation.objects.get().label == "0.5"
+
+    def test_gold_is_marked_by_them(self, tmp_path: Path) -> None:
+        cast = make_cast()
+        change(cast, self.TRIPLE)
+        item = make_triple(cast.campaign, 1)
+        file = tmp_path / "gold.csv"
+        file.write_text(f"triple_id,label\r\n{item.key},now and then\r\n", encoding="utf-8")
+
+        assert run("mark_gold", "main", str(file)).code == 0
+        assert cast.campaign.items.get().gold.label == "0.5"
+
+    def test_a_program_may_answer_by_them(self) -> None:
+        cast = make_work("compound", units=1)
+        change(cast, self.COMPOUND)
+
+        assert given(cast, "fine").label == "1"
+        assert given(cast, "不对").label == "0"
+        assert given(cast, "correct").label == "1"
+        with pytest.raises(ProtocolError, match="fine"):
+            given(cast, "great")
+
+    def test_a_detail_may_be_named_by_them(self) -> None:
+        cast = make_work("triple", units=1)
+        Campaign.objects.filter(pk=cast.campaign.pk).update(zero_detail=True)
+        change(cast, self.TRIPLE)
+
+        saved = given(cast, "不成句")
+
+        assert (saved.label, saved.detail) == ("0", "invalid")
+
+    @pytest.mark.parametrize(
+        "answers",
+        [
+            {"often": {"en": "sometimes", "zh": "总是"}},
+            {"often": {"en": "x", "zh": "y"}, "rarely": {"en": "X", "zh": "z"}},
+            {"rarely": {"en": "1", "zh": "很少"}},
+        ],
+    )
+    def test_a_word_that_stands_for_another_answer_is_refused(self, answers: dict[str, Any]) -> None:
+        with pytest.raises(WordingError, match="stands for another answer already"):
+            change(make_cast(), {"answers": answers})
+
+    def test_the_seat_says_them_of_the_last_answer(self) -> None:
+        cast = make_work("compound", units=1)
+        usual = page_words(cast)
+        assert usual["allCorrect"] == "all correct"
+
+        change(cast, self.COMPOUND)
+        acknowledge(cast.campaign.memberships.get(user=cast.ada), version=2)
+        words = page_words(cast)
+
+        assert words["allCorrect"] == "all rows: fine"
+        assert words["rowsWrong"] == "rows {rows}: off"
+        assert words["restMarked"].startswith("{n} rows marked “fine”")
+        page = signed_in(cast.ada).get("/campaigns/main/judge/").content.decode()
+        assert "rest: fine" in page
+        assert "that row: “off”, again: “fine”" in page
+
+    def test_labels_are_called_by_them(self) -> None:
+        cast = make_cast(protocol="compound")
+        change(cast, self.COMPOUND)
+        cast.campaign.refresh_from_db()
+
+        assert [label_word(label, cast.campaign) for label in ("1", "0")] == ["fine", "off"]
+        assert [answer_title(label, cast.campaign) for label in ("1", "0")] == ["fine", "off"]
+        triples = Campaign.objects.create(slug="t", title="T", protocol="triple", annotators_per_item=2)
+        triples.wording = self.TRIPLE
+        assert answer_title("0.5", triples) == "now and then"
+        assert label_word("1", triples) == "plausible"  # a label is no answer there
+
+    def test_exports_keep_the_codes(self) -> None:
+        cast = make_work("compound", units=1)
+        change(cast, self.COMPOUND)
+        given(cast, "fine")
+
+        chosen = table(cast.campaign, "annotations", names=names_of(cast.campaign, real=False))
+        found = take(chosen)
+
+        assert {row["label"] for row in found.rows} == {"1"}
+
+
+def given(cast: Cast, label: str) -> Annotation:
+    """What was stored of Ada's first row, answered so once more."""
+    row = rows_of(cast.ada)[0]
+    row.refresh_from_db()
+    answer = Answer(assignment=row.pk, revision=row.revision, label=label)
+    save_answers(
+        Sheet(screen=row.pk, client_key=uuid4(), answers=(answer,)), slug="main", expert_id=cast.ada.pk
+    )
+    return Annotation.objects.latest("pk")
+
+
+def page_words(cast: Cast) -> dict[str, str]:
+    """What the script of Ada's page may say."""
+    words: dict[str, str] = page_data(signed_in(cast.ada).get("/campaigns/main/judge/").content)["words"]
+    return words

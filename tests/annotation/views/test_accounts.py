@@ -189,6 +189,21 @@ def test_it_shows_a_new_token_once(cast: Cast) -> None:
     assert raw not in client.cookies.output()
 
 
+def test_an_expert_reads_what_is_recorded_before_a_program_may_judge(cast: Cast) -> None:
+    User.objects.update(notice_read_at=None)
+    client = signed_in(cast.ada)
+    page = client.get("/account/").content.decode()
+    assert 'action="/account/tokens/"' not in page
+    assert 'href="/recorded/?next=/account/"' in page
+    refused = client.post("/account/tokens/", {"name": "laptop"})
+    assert refused.headers["Location"] == "/recorded/?next=%2Faccount%2F"
+    assert not Token.objects.exists()
+    client.post("/recorded/")
+    assert 'action="/account/tokens/"' in client.get("/account/").content.decode()
+    signed_in(cast.mei).post("/account/tokens/", {"name": "report"})  # nothing is recorded of how she judges
+    assert Token.objects.get().user == cast.mei
+
+
 def test_it_makes_no_token_without_a_name(cast: Cast) -> None:
     response = signed_in(cast.ada).post("/account/tokens/", {"name": " "})
 

@@ -3,6 +3,7 @@
 import pytest
 
 from annotation.models import Annotation, HandIn, Item, Return
+from annotation.services.batches import close_batch
 from tests.factories import (
     Cast,
     make_annotation,
@@ -122,3 +123,37 @@ def test_an_unchanged_text_is_said_to_be_so(cast: Cast, report: Annotation) -> N
 @pytest.mark.parametrize("after", ["x", "-1", "9" * 30, "²"])
 def test_a_broken_address_shows_the_first_page(cast: Cast, report: Annotation, after: str) -> None:
     assert "zorb" in text_of(client_of(cast.mei).get(PAGE, {"after": after}))
+
+
+def test_an_answer_is_left_as_it_is_with_a_note(cast: Cast, report: Annotation) -> None:
+    client, address = client_of(cast.mei), f"/campaigns/main/attention/{report.assignment_id}/leave/"
+    refused = client.post(address, {"note": " "})
+    assert (refused.status_code, "1 to 500 characters" in text_of(refused)) == (400, True)
+
+    done = client.post(address, {"note": "Looked at, nothing to change."}, follow=True)
+
+    page = text_of(done)
+    assert "It is noted; the answer stays as it is." in page
+    assert "Looked at, left as they are" in page
+    assert "cannot judge" not in text_of(client.get("/campaigns/main/"))
+    audit = text_of(client.get("/campaigns/main/audit/"))
+    assert "report looked at" in audit
+    assert "Looked at, nothing to change." in audit
+    for page_of_an_expert in ("work/", "judge/", "history/", "my-questions/"):
+        assert (
+            b"nothing to change"
+            not in client_of(cast.ada).get(f"/campaigns/main/{page_of_an_expert}").content
+        )
+
+
+def test_of_a_closed_batch_it_offers_to_open_it_again(cast: Cast, report: Annotation) -> None:
+    design = report.assignment.part.design_id  # type: ignore[union-attr]
+    close_batch(cast.campaign, design, by=cast.mei, reason="Enough.")
+    client = client_of(cast.mei)
+    page = client.get("/campaigns/main/attention/")
+    assert "Once the batch is open again" in text_of(page)
+    assert f'action="/campaigns/main/batches/{design}/reopen/"' in body_of(page)
+
+    client.post(f"/campaigns/main/batches/{design}/reopen/")
+
+    assert "Return with a ruling" in text_of(client.get("/campaigns/main/attention/"))

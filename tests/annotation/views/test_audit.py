@@ -38,6 +38,17 @@ def test_a_fact_may_be_called_items(cast: Cast) -> None:
     assert "items: 60" in shown
 
 
+def test_codes_and_figures_are_told_in_words(cast: Cast) -> None:
+    detail = {"number": 1, "decision": "not_passed", "value": 0.7422017124651533}
+    audit(cast.campaign, cast.mei, "dry run decided", detail)
+    audit(cast.campaign, cast.mei, "round opened", {"round": "rejudgement", "distance": 200, "percent": 6.0})
+
+    shown = text_of(client_of(cast.mei).get(PAGE))
+
+    assert "decision: not passed value: 0.7422" in shown
+    assert "round: second look units between: 200 share in %: 6" in shown
+
+
 def test_names_are_shown_on_request_and_that_is_written_down(cast: Cast) -> None:
     add_person(cast.campaign, "wei", "expert", cast.mei)
     client = client_of(cast.mei)

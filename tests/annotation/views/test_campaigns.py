@@ -9,8 +9,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import Assignment, AuditEntry, Campaign, HandIn, Job, Membership, User, Worker
+from annotation.models import Assignment, AuditEntry, Campaign, Design, HandIn, Job, Membership, User, Worker
 from annotation.services.access import create_invitation
+from annotation.services.batches import close_batch, reopen_batch
+from annotation.services.campaign_state import archive_campaign, close_campaign
 from annotation.services.items import restore, withdraw
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
@@ -120,13 +122,56 @@ def test_it_says_at_each_stage_what_to_do_next(mei: User, tmp_path: Path) -> Non
     hand_in_everything(campaign)
     assert next_step().startswith("Compute the final labels: all answers are there.")
     finalize(campaign)
+    assert next_step().startswith(
+        "The final labels are there. Before you use them: Batch 1 is judged and handed"
+    )
+    batch = close_batch(campaign, Design.objects.get().pk, by=mei)
     assert next_step().startswith("The final labels are there. Look at the reports.")
+    reopen_batch(campaign, batch.pk, by=mei)
     HandIn.objects.all().delete()
     ada = Assignment.objects.filter(expert__username="ada").first()
     assert ada is not None
     save(sheet([ada], "0"), ada.expert_id)
     hand_in_everything(campaign)
     assert next_step().startswith("Compute the final labels again: 1 rests on answers that have changed")
+
+
+def test_a_campaign_that_is_over_says_so_and_what_can_still_be_done(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    client = client_of(mei)
+    close_campaign(campaign, reason="The money is gone.", by=mei)
+
+    def next_step() -> str:
+        return text_of(client.get(HOME)).partition(" Next ")[2]
+
+    today = f"{timezone.now():%Y-%m-%d}"
+    assert next_step().startswith(
+        f"This campaign is closed since {today}. Why: The money is gone. Nobody judges"
+    )
+    archive_campaign(campaign, by=mei)
+    assert next_step().startswith(
+        f"This campaign was closed on {today} and is archived since {today}. Why: The money is gone. It is only read"
+    )
+
+
+def test_labels_are_not_offered_to_be_computed_before_there_is_an_answer(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    client = client_of(mei)
+    assert "Compute final labels" not in text_of(client.get(HOME))
+    answer_everything(campaign)
+    assert "Compute final labels" in text_of(client.get(HOME))
+
+
+def test_what_contrasts_is_named_with_the_way_to_settle_it(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    answer_everything(campaign, lambda row: "1" if row.slot == 1 or row.item.position > 2 else "0")
+    hand_in_everything(campaign)
+    finalize(campaign)
+    close_batch(campaign, Design.objects.get().pk, by=mei)
+    page = client_of(mei).get(HOME)
+    assert "Before you use them: The answers to 2 items contrast" in text_of(page)
+    assert "/campaigns/main/rounds/resolution/" in body_of(page)
+    assert "Spot check (none held) Resolution (none held)" in " ".join(text_of(page).split())
 
 
 def test_it_costs_the_same_number_of_queries_whatever_the_campaigns_size(mei: User, tmp_path: Path) -> None:

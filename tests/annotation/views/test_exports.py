@@ -5,18 +5,21 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from annotation.models import AuditEntry, Campaign, Membership, User
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
+from annotation.services.peeks import peeks_of
 from annotation.services.people import add_member
 from tests.factories import make_user
 from tests.material import answer_everything, compounds, load_rows, new_campaign, save, sheet, triples
-from tests.pages import client_of
+from tests.pages import client_of, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +45,10 @@ def fetch(user: User, name: str) -> tuple[StreamingHttpResponse, bytes]:
     assert response.status_code == 200
     assert isinstance(response, StreamingHttpResponse)
     return response, response.getvalue()
+
+
+def streamed(response: Any) -> bytes:
+    return b"".join(response.streaming_content)
 
 
 def rows_of(data: bytes) -> list[dict[str, str]]:
@@ -155,6 +162,69 @@ def test_it_gives_every_answer_ever_saved_where_asked(mei: User, tmp_path: Path)
 
     assert len(rows_of(fetch(mei, "annotations.csv")[1])) == 6
     assert len(rows_of(fetch(mei, "annotations.csv?history=all")[1])) == 7
+
+
+def with_an_open_answer(mei: User, folder: Path) -> Campaign:
+    """Labels are there, and one answer is still to come."""
+    campaign = judged(mei, folder)
+    finalize(campaign)
+    row = campaign.rounds.get().assignments.earliest("pk")
+    campaign.rounds.get().assignments.filter(pk=row.pk).update(revision=0, label="", answered_at=None)
+    return campaign
+
+
+def test_it_asks_back_while_others_judge_and_writes_down_who_went_on(mei: User, tmp_path: Path) -> None:
+    campaign = with_an_open_answer(mei, tmp_path)
+    vera = make_user("vera")
+    add_member(campaign, vera, Membership.Role.VIEWER)
+    assert len(rows_of(fetch(vera, "items.csv")[1])) == 3  # rests on no answer
+    for name in ("annotations.csv", "labels.jsonl", "annotations.xlsx?history=all"):
+        asked = client_of(vera).get(EXPORT + name)
+        page = asked.content.decode()
+        assert asked.status_code == 409
+        assert "1 answer is open" in page
+        assert f'action="{EXPORT}{name}"' in page
+    assert peeks_of(campaign) == []
+
+    taken = client_of(vera).post(f"{EXPORT}annotations.csv")
+    assert len(rows_of(streamed(taken))) == 5
+    assert [(peek.by, peek.kind, peek.open_answers, peek.who) for peek in peeks_of(campaign)] == [
+        (vera, "annotations", 1, "V1")
+    ]
+    assert "Judgements · V1 · 1 answer open" in " ".join(
+        text_of(client_of(mei).get("/campaigns/main/")).split()
+    )
+
+
+def test_judgements_with_names_are_asked_for_twice_while_others_judge(mei: User, tmp_path: Path) -> None:
+    campaign = with_an_open_answer(mei, tmp_path)
+    client, names = client_of(mei), f"{EXPORT}names/annotations.csv"
+    asked = client.post(names)
+    assert (asked.status_code, 'name="confirmed"' in asked.content.decode()) == (409, True)
+    assert not AuditEntry.objects.filter(action="names exported").exists()
+    taken = client.post(names, {"confirmed": "yes"})
+    assert {row["annotator"] for row in rows_of(streamed(taken))} == {"ada", "lin"}
+    assert AuditEntry.objects.filter(action="names exported").count() == 1
+    assert [peek.kind for peek in peeks_of(campaign)] == ["annotations"]
+
+
+def test_a_round_beside_the_main_one_counts_too(mei: User, tmp_path: Path) -> None:
+    """The judgements of all rounds stand in the file, so any that is judged blind makes it a look."""
+    campaign = with_an_open_answer(mei, tmp_path)
+    for kind, asks in (("repeat", 409), ("rejudgement", 409), ("resolution", 200)):
+        campaign.rounds.update(kind=kind)
+        assert client_of(mei).get(f"{EXPORT}annotations.csv").status_code == asks
+    campaign.rounds.update(kind="repeat")
+    assert client_of(mei).get(f"{EXPORT}labels.csv").status_code == 200  # makes no label
+    campaign.rounds.update(kind="main", state="closed")
+    assert client_of(mei).get(f"{EXPORT}annotations.csv").status_code == 200
+
+
+def test_the_command_is_recorded_as_its_operators(mei: User, tmp_path: Path) -> None:
+    campaign = with_an_open_answer(mei, tmp_path)
+    for what in ("items", "labels", "annotations"):
+        call_command("export", "main", what=what, format="csv", output=str(tmp_path / "out"))
+    assert [(peek.by, peek.kind) for peek in peeks_of(campaign)] == [(None, "labels"), (None, "annotations")]
 
 
 def test_it_has_no_other_tables_or_formats(mei: User, tmp_path: Path) -> None:

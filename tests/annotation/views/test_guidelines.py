@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import Acknowledgement, Annotation, Guideline, Question, Thread
 from annotation.services.guidelines import acknowledge
 from tests.annotation.views.test_seat import filled_in, make_work, rows_of
-from tests.factories import Cast, make_cast, make_guideline, make_triple
+from tests.factories import Cast, make_cast, make_guideline, make_triple, seat_number
 from tests.pages import body_of, client_of, hidden, text_of
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +48,7 @@ class TestReadingWhatIsNew:
         cast = make_work("triple", units=2)
         ada, row = client_of(cast.ada), rows_of(cast.ada)[0]
         shown = cast.campaign.guidelines.get()
-        form = filled_in(ada, 1, **{f"label_{row.pk}": "often"}) | {"guideline": shown.pk}
+        form = filled_in(ada, 1, **{f"label_{seat_number(row)}": "often"}) | {"guideline": shown.pk}
         make_guideline(cast.campaign)
 
         saved = ada.post(JUDGE, form, follow=True)
@@ -58,11 +58,21 @@ class TestReadingWhatIsNew:
 
     def test_what_scripts_and_programs_ask_is_answered(self) -> None:
         cast = make_work("triple", units=1)
-        version = make_guideline(cast.campaign)
+        before, version = cast.campaign.guidelines.get(), make_guideline(cast.campaign)
         ada = client_of(cast.ada)
 
-        assert ada.get("/api/v1/campaigns/main/next/").json()["guideline"] == version.pk
+        told = ada.get("/api/v1/campaigns/main/next/").json()  # what she knows, and what to read
+        assert (told["guideline"], told["read_first"]) == (before.pk, [f"http://127.0.0.1:8000{CHANGE}"])
         assert ada.get(WORK, headers={"accept": "application/json"}).json()["guideline"] == version.pk
+
+    def test_a_part_is_handed_in_once_it_is_read(self) -> None:
+        cast = make_work("triple", units=1)
+        version = make_guideline(cast.campaign)
+        ada, page = client_of(cast.ada), "/campaigns/main/parts/0/hand-in/"
+
+        assert ada.get(page).headers["Location"] == f"{CHANGE}?next={quote(page, safe='')}"
+        Acknowledgement.objects.create(guideline=version, user=cast.ada)
+        assert ada.get(page).status_code == 200
 
     @pytest.mark.parametrize("page", [WORK, "/campaigns/main/guidelines/"])
     def test_other_pages_say_it_in_a_notice_until_it_is_acknowledged(self, page: str) -> None:

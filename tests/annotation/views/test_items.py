@@ -13,7 +13,7 @@ from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
 from annotation.services.verify import verify
-from tests.factories import make_user
+from tests.factories import make_member, make_user
 from tests.material import answer_everything, compounds, load, load_rows, new_campaign, save, sheet, triples
 from tests.pages import body_of, client_of, text_of
 from tests.shared import shared
@@ -108,6 +108,10 @@ def test_it_shows_the_final_label_in_words_or_why_there_is_none(mei: User, tmp_p
 
     page = text_of(client.get(ITEMS))
 
+    assert re.search(r"2/2 ✓ final", page)
+    assert "plausible" not in page  # others still judge
+    campaign.rounds.update(state="closed")
+    page = text_of(client.get(ITEMS))
     assert re.search(r"2/2 plausible ✓ final", page)
     assert re.search(r"0/2 not every expert has answered · undecided", page)
     assert rows_of(body_of(client.get(f"{ITEMS}?state=incomplete"))) == ["2"]
@@ -128,6 +132,9 @@ def test_it_says_that_a_label_is_to_be_updated_where_answers_came_since(mei: Use
         row.refresh_from_db()
         save(sheet([row], "0"), row.expert_id)
 
+    hidden = text_of(client_of(mei).get(ITEMS))
+    assert hidden.count("2/2 ! to be updated") == 2  # others still judge
+    campaign.rounds.update(state="closed")
     response = client_of(mei).get(ITEMS)
     page = text_of(response)
 
@@ -211,13 +218,15 @@ def test_it_restores_only_what_the_withdrawal_took_away(mei: User, tmp_path: Pat
     item = Item.objects.get()
     moved = Assignment.objects.filter(item=item).first()
     assert moved is not None
+    bo = make_user("bo")
+    make_member(campaign, bo, "expert", "A3")
     Assignment.objects.filter(pk=moved.pk).update(withdrawn_at="2020-01-01T00:00:00Z")
     Assignment.objects.create(
         round=moved.round,
         part=moved.part,
         unit=moved.unit,
         item=item,
-        expert=make_user("bo"),
+        expert=bo,
         slot=moved.slot,
         position=1,
         queue=1,
@@ -289,3 +298,13 @@ def test_a_withdrawn_item_still_shows_its_answers_and_why_it_could_not_be_judged
 
     assert "2/2" in page
     assert "no verb" in page
+
+
+def test_managers_find_the_gold_items_from_here(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(1), tmp_path)
+    vera = make_user("vera")
+    add_member(campaign, vera, Membership.Role.VIEWER)
+
+    assert 'href="/campaigns/main/gold/"' in body_of(client_of(mei).get(ITEMS))
+    assert "/gold/" not in body_of(client_of(vera).get(ITEMS))

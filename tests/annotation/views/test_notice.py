@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotation.models import Annotation
 from tests.annotation.views.test_seat import filled_in, make_work, rows_of
-from tests.factories import Cast, signed_in
+from tests.factories import Cast, seat_number, signed_in
 
 NOTICE = "/recorded/"
 
@@ -63,7 +63,8 @@ def test_it_confirms_nothing_by_being_opened(cast: Cast, ada: Client) -> None:
 
 
 def test_it_goes_on_to_pages_of_this_site_only(ada: Client) -> None:
-    assert ada.post(NOTICE, {"next": "https://example.org/"})["Location"] == "/"
+    for elsewhere in ("https://example.org/", "//example.org/", "1", "-1", "home", ""):
+        assert ada.post(NOTICE, {"next": elsewhere})["Location"] == "/"
 
 
 def test_it_keeps_the_wanted_page_over_a_change_of_language(ada: Client) -> None:
@@ -88,11 +89,11 @@ def test_it_does_not_stand_before_programs_and_scripts(cast: Cast, ada: Client) 
     row = rows_of(cast.ada)[0]
     body = {
         "client_key": str(uuid4()),
-        "answers": [{"assignment": row.pk, "revision": 0, "label": "often"}],
+        "answers": [{"assignment": seat_number(row), "revision": 0, "label": "often"}],
     }
 
     saved = ada.post(
-        f"/api/v1/campaigns/main/units/{row.pk}/answers/",
+        f"/api/v1/campaigns/main/units/{seat_number(row)}/answers/",
         json.dumps(body),
         content_type="application/json",
     )
@@ -105,7 +106,7 @@ def test_it_does_not_stand_before_programs_and_scripts(cast: Cast, ada: Client) 
 def test_it_loses_no_form_that_was_filled_in(cast: Cast, ada: Client) -> None:
     row = rows_of(cast.ada)[0]
     ada.post(NOTICE)
-    form = filled_in(ada, 1, **{f"label_{row.pk}": "often"})
+    form = filled_in(ada, 1, **{f"label_{seat_number(row)}": "often"})
     cast.ada.notice_read_at = None
     cast.ada.save()
 
@@ -123,3 +124,10 @@ def test_it_tells_a_stranger_nothing(cast: Cast) -> None:
 
 def test_it_is_found_on_the_account_page(ada: Client) -> None:
     assert f'href="{NOTICE}"' in ada.get("/account/").content.decode()
+
+
+def test_it_names_the_one_key_that_is_recorded(ada: Client) -> None:
+    body = ada.get(NOTICE).content.decode()
+
+    assert "how many rows you answered with “rest correct”" in body
+    assert "Other keystrokes, and movements of the mouse" in body

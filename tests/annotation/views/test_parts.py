@@ -59,6 +59,22 @@ def test_it_shows_parts_experts_loads_and_pairs_and_stores_nothing(mei: User, tm
     assert Part.objects.count() == Assignment.objects.count() == Membership.objects.count() - 1 == 0
 
 
+def test_the_plan_of_a_second_batch_goes_on_with_the_numbers(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, tmp_path)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1, by=mei)
+    more = [row | {"triple_id": f"m{place}", "head": f"more {place}"} for place, row in enumerate(triples(4))]
+    load_rows(campaign, more, tmp_path)
+    members = [str(pk) for pk in campaign.memberships.filter(role="expert").values_list("pk", flat=True)]
+
+    shown = client_of(mei).post(
+        "/campaigns/main/assign/", {"members": members, "names": "", "design": "cyclic", "seed": "1"}
+    )
+
+    assert [line.index for line in shown.context["plan"].lines] == [2, 3]
+    assert "Part 3 2 2" in text_of(shown)
+    assert "Part 1 " not in text_of(shown).split("The plan")[1]
+
+
 def test_it_warns_of_an_expert_with_nothing_to_judge(mei: User, tmp_path: Path) -> None:
     campaign_of(mei, tmp_path, n=2)
     client = client_of(mei)
@@ -194,6 +210,15 @@ def test_it_offers_late_items_to_the_experts_of_their_units(mei: User, tmp_path:
 
     assert Assignment.objects.filter(expert__username="ada").count() == 20
     assert "Every unit has been given to experts." in text_of(client.get(ASSIGN))
+
+
+def test_without_items_nothing_is_said_to_be_given_out(mei: User) -> None:
+    add_member(new_campaign(), mei, Membership.Role.MANAGER)
+
+    page = text_of(client_of(mei).get(ASSIGN))
+
+    assert "There are no items yet." in page
+    assert "Every unit has been given to experts." not in page
 
 
 def test_it_plans_as_the_command_does(mei: User, tmp_path: Path) -> None:

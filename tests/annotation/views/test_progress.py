@@ -1,12 +1,22 @@
 """Progress, pay statements and the hours file, as managers see them."""
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from tests.factories import Cast, make_annotation, make_assignment, make_cast, make_part, make_triple
-from tests.pages import client_of, text_of
+from annotation.models import Assignment, Round
+from tests.factories import (
+    Cast,
+    answer,
+    make_annotation,
+    make_assignment,
+    make_cast,
+    make_part,
+    make_triple,
+)
+from tests.pages import body_of, client_of, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -35,6 +45,42 @@ def test_it_shows_pace_finish_and_hours_without_names(cast: Cast) -> None:
     assert "unknown: There are fewer than 3 days of work to go by." in page
     assert "3 min" in page
     assert "ada" not in page
+
+
+def test_a_line_leads_to_its_part_or_to_its_round(cast: Cast) -> None:
+    round_ = Round.objects.create(
+        campaign=cast.campaign, kind="dry_run", number=1, k=2, guideline=cast.campaign.guidelines.get()
+    )
+    item = make_triple(cast.campaign, 90)
+    make_assignment(item, cast.ada, round=round_, part=make_part(round_, index=10_000))
+    client = client_of(cast.mei)
+
+    links = re.findall(
+        r'<a href="(/campaigns/main/(?:parts|rounds/dry-run)/[^"]+)"', body_of(client.get(PAGE))
+    )
+
+    assert set(links) == {"/campaigns/main/parts/1/", "/campaigns/main/rounds/dry-run/1/"}
+
+
+def test_who_worked_in_rounds_that_are_closed_has_not_been_given_nothing(cast: Cast) -> None:
+    """Lin checked a sample and is done; nothing of the main round is theirs."""
+    round_ = Round.objects.create(
+        campaign=cast.campaign, kind="spot_check", number=1, k=1, guideline=cast.campaign.guidelines.get()
+    )
+    mine = make_assignment(
+        make_triple(cast.campaign, 91), cast.lin, round=round_, part=make_part(round_, index=10_001)
+    )
+    answer(mine)
+    Assignment.objects.filter(expert=cast.lin).exclude(round=round_).update(withdrawn_at=timezone.now())
+    client = client_of(cast.mei)
+
+    before = text_of(client.get("/campaigns/main/"))
+    Round.objects.filter(pk=round_.pk).update(state="closed", closed_at=timezone.now())
+    board, after = text_of(client.get(PAGE)), text_of(client.get("/campaigns/main/"))
+
+    assert "A2 (not signed in yet) – Spot check 1 1/1" in before
+    assert "A2 (not signed in yet) – Spot check 1 1/1" in after
+    assert "A2 in closed rounds: 1 – nothing open" in board
 
 
 def test_a_pay_statement_says_the_rule(cast: Cast) -> None:

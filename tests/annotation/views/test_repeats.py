@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Campaign, Membership, Round
@@ -86,3 +87,33 @@ def test_a_look_takes_the_same_queries_however_much_there_is(
     with django_assert_max_num_queries(7):
         page = mei.get(address)
     assert text_of(page).count("A1 0 /") == 2
+
+
+def test_moving_everything_shows_the_repeats_that_end_with_it(campaign: Campaign, mei: Client) -> None:
+    drawn = {**WISH, "after": "0"}
+    mei.post(reverse("repeats", args=["main"]), drawn)
+    address = reverse("moves", args=["main"])
+    add_member(campaign, make_user("bo"), "expert")
+    place = dict(campaign.memberships.values_list("user__username", "pk"))
+    asked = {"giver": place["ada"], "takers": [place["bo"]], "n": ""}
+    shown = mei.post(address, asked)
+    n = shown.context["moves"].repeats
+    assert f"{n} hidden repeats of this expert are withdrawn" in text_of(shown)
+    done = mei.post(address, {**asked, "hash": shown.context["moves"].hash}, follow=True)
+    assert f"{n} hidden repeats were withdrawn." in text_of(done)
+
+
+def test_who_has_nothing_but_repeats_can_leave_without_anybody_who_takes_them(
+    campaign: Campaign, mei: Client
+) -> None:
+    mei.post(reverse("repeats", args=["main"]), {**WISH, "after": "0"})
+    campaign.rounds.get(kind="main").assignments.filter(answered_at__isnull=True).update(
+        withdrawn_at=timezone.now()
+    )
+    address = reverse("moves", args=["main"])
+    assert "hidden repeats only" in text_of(mei.get(address))
+    ada = campaign.memberships.get(user__username="ada").pk
+    shown = mei.post(address, {"giver": ada, "n": ""})
+    assert "Withdraw the repeats" in text_of(shown)
+    mei.post(address, {"giver": ada, "n": "", "hash": shown.context["moves"].hash})
+    assert not campaign.rounds.get(kind="repeat").assignments.filter(withdrawn_at__isnull=True).exists()

@@ -7,14 +7,19 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotation.models import AuditEntry, Campaign, HandIn, Job, Round, User
 from annotation.services.dry_runs import Gate, close_dry_run, decide, open_dry_run
+from annotation.services.labels import finalize
+from annotation.services.overview import overview
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
 from annotation.services.round_progress import round_lines
-from annotation.services.rounds import Share, open_round
-from tests.factories import make_user
+from annotation.services.rounds import Share, close_round, open_round
+from scoring.services.release_content import SplitWish
+from scoring.services.releases import freeze
+from tests.factories import make_guideline, make_user
 from tests.material import load_rows, new_campaign, save, sheet, triples
 from tests.pages import body_of, client_of, text_of
 
@@ -112,6 +117,22 @@ def test_the_page_costs_the_same_however_many_rounds_and_items(mei: Client, camp
     assert queries() == few <= 9
 
 
+def test_a_closed_round_says_under_which_guidelines_it_was_judged(mei: Client, campaign: Campaign) -> None:
+    """Whatever holds since; an open one says what holds."""
+    round_ = opened(campaign)
+    judged(round_, only="ada")
+    make_guideline(campaign)
+    found = {line.round.kind: line.versions for line in round_lines(campaign, versions=True)}
+    assert found["dry_run"] == (2,)
+    User.objects.get(username="lin").memberships.update(joined_at=timezone.now())
+    judged(round_, only="lin")
+    decide(close_dry_run(round_, by=None), FIGURES, by=None)
+    make_guideline(campaign)
+    found = {line.round.kind: line.versions for line in round_lines(campaign, versions=True)}
+    assert found["dry_run"] == (1, 2)
+    assert "24 / 24 A1 ✓ done A2 ✓ done 1, 2" in text_of(mei.get(ROUNDS))
+
+
 # The campaign's page walks through the process
 
 
@@ -193,3 +214,61 @@ def test_a_dry_run_that_is_handed_in_asks_for_no_labels(campaign: Campaign) -> N
     ada.post(f"/campaigns/main/parts/{index}/hand-in/")
     assert HandIn.objects.filter(part__round=round_).count() == 1
     assert not Job.objects.exists()
+
+
+class TestSteps:
+    """What a step says is what the database holds, whatever the others say."""
+
+    def states(self, campaign: Campaign) -> dict[str, str]:
+        return {step.name: step.state for step in overview(campaign).steps}
+
+    def to_the_labels(self, campaign: Campaign) -> None:
+        assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+        judged(campaign.rounds.get(kind=Round.Kind.MAIN))
+        for part in campaign.rounds.get(kind=Round.Kind.MAIN).parts.all():
+            HandIn.objects.bulk_create(
+                HandIn(part=part, expert=User.objects.get(username=name)) for name in ("ada", "lin")
+            )
+        finalize(campaign)
+
+    def test_a_release_is_done_once_there_is_one(self, mei: Client, campaign: Campaign) -> None:
+        self.to_the_labels(campaign)
+        assert self.states(campaign)["release"] == "now"
+        freeze(campaign, "v1", wish=SplitWish(), by=None)
+        assert self.states(campaign) == {
+            "items": "done", "dry_run": "none", "main": "done", "spot_check": "none", "resolution": "none",
+            "labels": "done", "release": "done",
+        }  # fmt: skip
+        shown = steps(mei.get(HOME))
+        assert '<li class="done">Release' in shown
+        assert "aria-current" not in shown
+        assert next_line(mei).startswith("The final labels are there.")
+
+    def test_a_release_stays_one_when_work_begins_again(
+        self, mei: Client, campaign: Campaign, tmp_path: Path
+    ) -> None:
+        self.to_the_labels(campaign)
+        freeze(campaign, "v1", wish=SplitWish(), by=None)
+        load_rows(campaign, triples(44), tmp_path)
+        assert self.states(campaign) == {
+            "items": "done", "dry_run": "none", "main": "now", "spot_check": "later", "resolution": "later",
+            "labels": "later", "release": "done",
+        }  # fmt: skip
+
+    def test_a_spot_check_beside_the_main_round_is_under_way_and_then_done(
+        self, mei: Client, campaign: Campaign
+    ) -> None:
+        assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+        checker = make_user("chen", password="seven green rivers")
+        add_member(campaign, checker, "expert")
+        share = Share(items=list(campaign.items.values_list("pk", flat=True)[:2]), experts=[checker])
+        round_ = open_round(campaign, Round.Kind.SPOT_CHECK, shares=[share], settings={}, by=None)
+        assert (self.states(campaign)["main"], self.states(campaign)["spot_check"]) == ("now", "open")
+        assert "Spot check (under way)" in text_of(mei.get(HOME)).replace("  ", " ")
+        close_round(round_, outcome={}, by=None)
+        assert self.states(campaign)["spot_check"] == "done"
+
+    def test_labels_are_not_done_while_answers_are_to_come(self, campaign: Campaign) -> None:
+        assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+        finalize(campaign)  # all of them incomplete
+        assert self.states(campaign)["labels"] == "later"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Annotation, Assignment, Design, HandIn, Part, Round, User
@@ -14,7 +15,19 @@ from annotation.protocol.display import HIDDEN
 from annotation.services import sentences
 from annotation.services.campaigns import GUIDELINES
 from annotation.services.seat import postpone
-from tests.factories import Cast, answer, make_assignment, make_batch, make_cast, make_compound, make_triple
+from tests.factories import (
+    Cast,
+    answer,
+    make_assignment,
+    make_batch,
+    make_cast,
+    make_compound,
+    make_member,
+    make_part,
+    make_triple,
+    make_user,
+    seat_number,
+)
 from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
@@ -177,7 +190,9 @@ class TestWithoutAScript:
         row = rows_of(cast.ada)[0]
         client = client_of(cast.ada)
 
-        response = client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": "sometimes"}))
+        response = client.post(
+            at("judge/"), filled_in(client, 1, **{f"label_{seat_number(row)}": "sometimes"})
+        )
 
         assert response.headers["Location"] == "/campaigns/main/judge/?position=2"
         row.refresh_from_db()
@@ -191,14 +206,14 @@ class TestWithoutAScript:
         cast = make_work("compound", units=1)
         rows = rows_of(cast.ada)
         client = client_of(cast.ada)
-        fields = {f"label_{rows[0].pk}": "wrong", f"label_{rows[1].pk}": "correct"}
+        fields = {f"label_{seat_number(rows[0])}": "wrong", f"label_{seat_number(rows[1])}": "correct"}
 
         response = client.post(at("judge/"), filled_in(client, 1, **fields), follow=True)
 
         body = response.content.decode()
         assert "3 rows of this unit have no answer yet." in body
         assert [row.label for row in rows_of(cast.ada)] == ["0", "1", "", "", ""]
-        assert re.search(rf'name="label-{rows[0].pk}" value="wrong" checked', body)
+        assert re.search(rf'name="label-{seat_number(rows[0])}" value="wrong" checked', body)
         work = client.get(at("work/")).content.decode()
         assert "0 / 1" in work
 
@@ -207,12 +222,12 @@ class TestWithoutAScript:
         cast = make_work("triple", units=2)
         row = rows_of(cast.ada)[0]
         client = client_of(cast.ada)
-        client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": "rarely"}))
+        client.post(at("judge/"), filled_in(client, 1, **{f"label_{seat_number(row)}": "rarely"}))
 
         body = client.get(at("judge/"), {"position": 1}).content.decode()
         assert 'value="rarely" data-answer="rarely" aria-pressed="true"' in body
-        assert hidden(body, f"revision-{row.pk}") == "1"
-        client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": "rarely"}))
+        assert hidden(body, f"revision-{seat_number(row)}") == "1"
+        client.post(at("judge/"), filled_in(client, 1, **{f"label_{seat_number(row)}": "rarely"}))
 
         assert Annotation.objects.count() == 1
 
@@ -220,7 +235,7 @@ class TestWithoutAScript:
         cast = make_work("triple", units=2)
         row = rows_of(cast.ada)[0]
         client = client_of(cast.ada)
-        form = filled_in(client, 1, **{f"label_{row.pk}": "often"})
+        form = filled_in(client, 1, **{f"label_{seat_number(row)}": "often"})
 
         first, second = client.post(at("judge/"), form), client.post(at("judge/"), form)
 
@@ -231,8 +246,10 @@ class TestWithoutAScript:
         cast = make_work("triple", units=2)
         row = rows_of(cast.ada)[0]
         client = client_of(cast.ada)
-        late = filled_in(client, 1, **{f"label_{row.pk}": "often", f"note_{row.pk}": "sure"})
-        client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": "rarely"}))
+        late = filled_in(
+            client, 1, **{f"label_{seat_number(row)}": "often", f"note_{seat_number(row)}": "sure"}
+        )
+        client.post(at("judge/"), filled_in(client, 1, **{f"label_{seat_number(row)}": "rarely"}))
 
         response = client.post(at("judge/"), late)
 
@@ -240,14 +257,16 @@ class TestWithoutAScript:
         assert response.status_code == 409
         assert "answered elsewhere" in body
         assert 'value="often" data-answer="often" aria-pressed="true"' in body
-        assert hidden(body, f"revision-{row.pk}") == "1"
+        assert hidden(body, f"revision-{seat_number(row)}") == "1"
         assert [stored.label for stored in Annotation.objects.all()] == ["0"]
 
     def test_it_asks_for_the_cause_and_keeps_the_rest(self) -> None:
         cast = make_work("compound", units=1)
         rows = rows_of(cast.ada)
         client = client_of(cast.ada)
-        fields = {f"label_{row.pk}": "correct" for row in rows} | {f"label_{rows[2].pk}": "cannot_judge"}
+        fields = {f"label_{seat_number(row)}": "correct" for row in rows} | {
+            f"label_{seat_number(rows[2])}": "cannot_judge"
+        }
 
         response = client.post(at("judge/"), filled_in(client, 1, **fields))
 
@@ -270,10 +289,12 @@ class TestWithoutAScript:
         cast = make_work("triple", units=1)
         row = rows_of(cast.ada)[0]
         client = client_of(cast.ada)
-        fields = {f"label_{row.pk}": "often", f"note_{row.pk}": "𠮷" * 501}
+        fields = {f"label_{seat_number(row)}": "often", f"note_{seat_number(row)}": "𠮷" * 501}
 
         refused = client.post(at("judge/"), filled_in(client, 1, **fields))
-        stored = client.post(at("judge/"), filled_in(client, 1, **fields | {f"note_{row.pk}": "𠮷" * 500}))
+        stored = client.post(
+            at("judge/"), filled_in(client, 1, **fields | {f"note_{seat_number(row)}": "𠮷" * 500})
+        )
 
         assert refused.status_code == 400
         assert "𠮷" * 501 in refused.content.decode()
@@ -289,7 +310,7 @@ class TestWithoutAScript:
         row = rows_of(cast.ada)[0]
         client = client_of(cast.ada)
 
-        response = client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": "perhaps"}))
+        response = client.post(at("judge/"), filled_in(client, 1, **{f"label_{seat_number(row)}": "perhaps"}))
 
         said = re.search(
             r"\[“perhaps” is not an answer of this scale; write one of: ([^\]]*)\]", text_of(response)
@@ -304,7 +325,7 @@ class TestWithoutAScript:
         cast = make_work("triple", units=1)
         row = rows_of(cast.ada)[0]
         client = client_of(cast.ada)
-        form = filled_in(client, 1, **{f"label_{row.pk}": "often"})
+        form = filled_in(client, 1, **{f"label_{seat_number(row)}": "often"})
         form = {name: value for name, value in form.items() if not name.startswith(broken)}
 
         response = client.post(at("judge/"), form)
@@ -319,7 +340,7 @@ class TestWithoutAScript:
         page = client.get(
             at("judge/"), {"position": 1}, headers={"Accept-Language": "zh-hans"}
         ).content.decode()
-        form = filled_in(client, 1, **{f"label_{row.pk}": "often"})
+        form = filled_in(client, 1, **{f"label_{seat_number(row)}": "often"})
         shown = cast.campaign.guidelines.get()
         cast.campaign.rounds.update(guideline=cast.campaign.guidelines.create(version=2))
 
@@ -336,8 +357,8 @@ class TestWithoutAScript:
         cast = make_work("compound", units=1)
         row = rows_of(cast.ada)[0]
         client = client_of(cast.ada)
-        form = filled_in(client, 1, **{f"label_{row.pk}": "wrong"})
-        name = field if field == "guideline" else f"{field}-{row.pk}"
+        form = filled_in(client, 1, **{f"label_{seat_number(row)}": "wrong"})
+        name = field if field == "guideline" else f"{field}-{seat_number(row)}"
 
         response = client.post(at("judge/"), form | {name: "9" * 40})
 
@@ -414,7 +435,11 @@ class TestHandingIn:
         cast = make_work("triple", units=3)
         rows = rows_of(cast.ada)
         client = client_of(cast.ada)
-        fields = {f"label_{rows[0].pk}": "often", f"flag_{rows[0].pk}": "on", f"note_{rows[0].pk}": "hm"}
+        fields = {
+            f"label_{seat_number(rows[0])}": "often",
+            f"flag_{seat_number(rows[0])}": "on",
+            f"note_{seat_number(rows[0])}": "hm",
+        }
         client.post(at("judge/"), filled_in(client, 1, **fields))
         postpone(cast.campaign, expert_id=cast.ada.pk, screen_id=rows[1].pk, assignments=[rows[1].pk])
 
@@ -446,7 +471,10 @@ class TestHandingIn:
         cast = make_work(protocol, units=1)
         row = rows_of(cast.ada)[0]
         client = client_of(cast.ada)
-        client.post(at("judge/"), filled_in(client, 1, **{f"label_{row.pk}": label, f"flag_{row.pk}": "on"}))
+        client.post(
+            at("judge/"),
+            filled_in(client, 1, **{f"label_{seat_number(row)}": label, f"flag_{seat_number(row)}": "on"}),
+        )
 
         body = client.get(at("parts/0/hand-in/")).content.decode()
 
@@ -535,7 +563,7 @@ class TestClosedRound:
         assert "Round closed · to look at; nothing is judged in it any more" in text_of(page)
         assert page_data(page.content)["progress"]["parts"][0]["closed"] is True
         row = rows_of(User.objects.get(username="ada"))[0]
-        refused = ada.post(at("judge/"), filled_in(ada, 1, **{f"label_{row.pk}": "wrong"}))
+        refused = ada.post(at("judge/"), filled_in(ada, 1, **{f"label_{seat_number(row)}": "wrong"}))
         assert refused.status_code == 409
         assert "This round is closed" in text_of(refused)
         assert not Annotation.objects.exists()
@@ -604,3 +632,24 @@ def test_it_lists_the_keys_of_reasons_where_the_campaign_asks_for_them(reasons: 
 
     assert ("m why a row is wrong: missing" in page) is listed
     assert ("l why a row is wrong: not fluent" in page) is listed
+
+
+def test_who_is_done_is_not_told_that_there_is_no_work_yet(client: Client) -> None:
+    cast = make_work("triple", units=2)
+    checker = make_user("chen")
+    make_member(cast.campaign, checker, "expert", "A3")
+    client.force_login(checker)
+    address = "/campaigns/main/"
+    assert "There is no work for you yet" in text_of(client.get(f"{address}work/"))
+
+    unit = cast.campaign.items.earliest("pk")
+    check = Round.objects.create(
+        campaign=cast.campaign, kind="spot_check", k=1, guideline=cast.campaign.guidelines.get()
+    )
+    answer(make_assignment(unit, checker, round=check, part=make_part(check, index=10_000)))
+    Round.objects.filter(pk=check.pk).update(state="closed", closed_at=timezone.now())
+
+    for page in ("work/", "judge/"):
+        shown = text_of(client.get(f"{address}{page}"))
+        assert "Your work here is done" in shown
+        assert "There is no work for you yet" not in shown

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from annotation.models import Arbitration, Assignment, Comment, Design, Item, Job, Round, Thread
 from annotation.services.batches import close_batch
+from annotation.services.campaign_state import archive_campaign, close_campaign
 from annotation.services.discussion import open_thread, say
 from annotation.services.resolution import open_resolution
 from tests.factories import Cast, make_cast, make_judged, make_member, make_user, save_label
@@ -122,6 +123,30 @@ def test_a_thread_is_opened_read_and_answered_without_a_script(cast: Cast) -> No
     assert "Say something" in text_of(ada.get(page))
 
 
+@pytest.mark.parametrize("archived", [False, True])
+def test_a_closed_campaign_offers_nothing_more_to_say(cast: Cast, *, archived: bool) -> None:
+    mei, ada = client_of(cast.mei), client_of(cast.ada)
+    close_batch(cast.campaign, batch().pk, by=cast.mei)
+    mei.post(f"/campaigns/main/items/{item(2).pk}/discuss/")
+    page = thread_page(Thread.objects.get().pk)
+    sent = {"text": "It tires surely", "client_key": hidden(ada.get(page), "client_key")}
+    close_campaign(cast.campaign, reason="Done.", by=cast.mei)
+    if archived:
+        archive_campaign(cast.campaign, by=cast.mei)
+
+    for client in (mei, ada):
+        seen = client.get(page)
+        assert "This campaign is closed, and its discussions with it" in text_of(seen)
+        forms = re.findall(r'<form[^>]*action="(/campaigns/[^"]*)"', body_of(seen).partition("<main")[2])
+        offered = [] if archived else [f"{page}seen/"] if client is ada else [f"{page}resolve/"]
+        assert [form for form in forms if form.startswith(page)] == offered
+        assert 'name="text"' not in body_of(seen)
+    late = ada.post(page, sent)
+    assert late.status_code == (409 if archived else 400)
+    assert archived or "It tires surely" in text_of(late)
+    assert not Comment.objects.exists()
+
+
 def test_what_cannot_be_stored_is_kept_in_the_form(cast: Cast) -> None:
     page = thread_page(a_thread(cast).pk)
 
@@ -188,6 +213,9 @@ def test_a_manager_opens_a_resolution_that_was_shown(cast: Cast) -> None:
     opened = mei.post(RESOLUTION, {"hash": hidden(shown, "hash"), "due_on": "2026-12-14"}, follow=True)
 
     assert "A1 0 / 1" in text_of(opened)
+    meanwhile = text_of(mei.get(RESOLUTION))
+    assert "0 items would be judged again" in meanwhile
+    assert "of them" not in meanwhile
     assert str(Round.objects.get(kind="resolution").due_on) == "2026-12-14"
     again = mei.post(RESOLUTION, {"hash": hidden(shown, "hash")})
     assert again.status_code == 400
@@ -220,6 +248,50 @@ def test_an_arbiter_decides_and_takes_back(cast: Cast) -> None:
     assert "take it back before" in text_of(twice)
     mei.post(f"{page}take-back/")
     assert Arbitration.objects.get().taken_back_at is not None
+
+
+def test_the_arbiters_page_shows_the_votes_once_the_batch_is_closed(cast: Cast) -> None:
+    mei = client_of(cast.mei)
+    page = f"/campaigns/main/items/{item(2).pk}/decide/"
+    votes = "Expert 1 (A1) always/often note-1-of-2 Expert 2 (A2) rarely/never"
+
+    before = text_of(mei.get(page))
+    assert "note-1-of-2" not in before
+    assert "The experts' answers stand here once its batch is closed" in before
+    assert "Open it to discussion" not in before
+
+    close_batch(cast.campaign, batch().pk, by=cast.mei)
+    shown = text_of(mei.get(page))
+    assert votes in shown
+    assert "Open it to discussion" in shown
+
+    opened = mei.post(reverse("item_discuss", args=["main", item(2).pk]))
+    assert opened.status_code == 302
+    after = mei.get(page)
+    assert "Open it to discussion" not in text_of(after)
+    assert reverse("discussion", args=["main", Thread.objects.get().pk]) in body_of(after)
+
+
+def test_managers_get_a_list_of_what_was_settled(cast: Cast) -> None:
+    mei, address = client_of(cast.mei), reverse("settled_all", args=["main"])
+    close_batch(cast.campaign, batch().pk, by=cast.mei)
+    assert "Nothing is settled yet" in text_of(mei.get(address))
+
+    mei.post(f"/campaigns/main/items/{item(2).pk}/decide/", {"label": "1", "reason": "So it is."})
+    shown = text_of(mei.get(address))
+    assert "Settled as plausible decided by an arbiter" in shown
+    assert "So it is." in shown
+    assert address in body_of(mei.get(DISCUSSIONS))
+    assert "decided by an arbiter" in text_of(mei.get(DISCUSSIONS))
+
+    mei.post(f"/campaigns/main/items/{item(2).pk}/decide/take-back/")
+    made = open_resolution(cast.campaign, by=cast.mei)
+    assert "Nothing is settled yet" in text_of(mei.get(address))  # it is being judged again
+    for row in made.assignments.all():
+        save_label(row, "0")
+    mei.post(f"{RESOLUTION}1/close/")
+    assert "Settled as not plausible judged again by its experts" in text_of(mei.get(address))
+    assert "Resolution 1" in text_of(mei.get(thread_page(Thread.objects.get(item=item(2)).pk)))
 
 
 def test_a_second_look_names_its_version(cast: Cast) -> None:
@@ -349,6 +421,8 @@ def test_pages_cost_the_same_for_few_items_and_for_many(
         (ada, DISCUSSIONS, 7),
         (ada, "/campaigns/main/settled/", 5),
         (mei, f"{RESOLUTION}1/", 12),
+        (mei, "/campaigns/main/rounds/settled/", 10),
+        (mei, f"/campaigns/main/items/{Item.objects.earliest('pk').pk}/decide/", 16),
     ):
         with django_assert_max_num_queries(queries):  # type: ignore[operator]
             assert client.get(address).status_code == 200

@@ -129,6 +129,22 @@ def test_it_compares_bleu_and_chrf_on_what_both_translated(tmp_path: Path) -> No
     assert texts["chrf"]["signature"] != texts["bleu"]["signature"]
 
 
+def test_one_comparison_has_one_adjusted_p_wherever_it_stands(tmp_path: Path) -> None:
+    """The only runs of two systems are the systems, whichever is named first; runs of one system are a table apart."""
+    campaign = judged(tmp_path, ("base", ""), ("big", ""), ("third", ""))
+    document = report(campaign, "comparison", Options(texts=False))
+    of_systems = [one for one in document["differences"] if (one["a"], one["b"]) == ("base", "big")]
+    turned = report(campaign, "comparison", Options(texts=False, a="big", b="base"))["pair"]
+
+    assert document["pair"]["differences"] == of_systems
+    assert "as in the differences of all" in document["pair"]["holm"]
+    assert [one["p_holm"] for one in turned["differences"]] == [one["p_holm"] for one in of_systems]
+    assert [one["difference"] for one in turned["differences"]] == [-one["difference"] for one in of_systems]
+    low, high = of_systems[0]["ci95"]
+    assert turned["differences"][0]["ci95"] == [-high, -low]
+    assert turned["differences"][0]["value_a"] == of_systems[0]["value_b"]
+
+
 def test_an_unknown_run_is_refused(tmp_path: Path) -> None:
     campaign = judged(tmp_path, ("base", ""), ("big", ""))
     ran = run("report", campaign.slug, "--kind", "comparison", "--a", "small")

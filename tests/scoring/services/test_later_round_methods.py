@@ -24,6 +24,7 @@ def test_it_tells_of_what_was_judged_again_checked_and_repeated(tmp_path: Path) 
         for kind, experts in (
             (Round.Kind.RESOLUTION, people),
             (Round.Kind.SPOT_CHECK, people[:1]),
+            (Round.Kind.REPEAT, people[:1]),
             (Round.Kind.REJUDGEMENT, people),
         )
     }
@@ -33,7 +34,9 @@ def test_it_tells_of_what_was_judged_again_checked_and_repeated(tmp_path: Path) 
             answer(row)
     close_round(opened[Round.Kind.SPOT_CHECK], outcome={"decision": "accept"}, by=None)
     assert [str(sentence) for sentence in later_round_sentences(campaign)] == [
-        "After discussion, in resolution 1, the same experts judged items 2 again: 4 answers.",
-        "In spot check 1, items 2 were judged by somebody who had seen no answer to them: accepted.",
-        "After a change of the guidelines, in re-judgement 1, the same experts judged items 2 again: 4 answers.",
+        "After discussion, in resolution 1, the same experts judged 2 items again: 4 answers.",
+        "In spot check 1, somebody who had seen no answer to them judged 2 items: accepted.",
+        "To measure how far experts agree with themselves, 2 items came to the same expert again without their being "
+        "told so: 2 answers; labels and agreement between experts count none of these.",
+        "After a change of the guidelines, in re-judgement 1, the same experts judged 2 items again: 4 answers.",
     ]

@@ -237,10 +237,10 @@ def test_it_says_which_reports_do_not_fit_a_campaign(kind: str, tmp_path: Path) 
         if kind in kinds:
             assert ran.code == 1
             assert f"for a campaign of {protocol}s" in ran.document["errors"][0]["message"]
-        elif kind == "comparison" or (
-            protocol == "compound" and kind not in ("agreement", "methods", "what-if")
+        elif kind in ("comparison", "spot-check") or (
+            protocol == "compound" and kind not in ("agreement", "methods", "what-if", "gold")
         ):
-            assert ran.code == 1  # nothing was imported or sent in, or no lexicon given
+            assert ran.code == 1  # nothing was imported or sent in, no lexicon given, nothing checked
         else:
             assert ran.code == 0
             assert ran.document["signature"]

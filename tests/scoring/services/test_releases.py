@@ -10,12 +10,17 @@ from typing import Any
 
 import pytest
 import yaml
+from django.utils import timezone
 
 from annotation.models import Assignment, AuditEntry, Campaign, FinalLabel, Item
 from annotation.services.errors import Refused
+from annotation.services.items import withdraw
 from annotation.services.jobs import request as request_job
 from annotation.services.labels import finalize
+from annotation.services.moves import move_units, moved_of, planned_moves
 from annotation.services.parts import assign_parts
+from annotation.services.peeks import peeks_of
+from annotation.services.screens import next_screens
 from scoring.models import Release, Submission
 from scoring.services.boards import leaderboard
 from scoring.services.open_items import open_items
@@ -24,6 +29,7 @@ from scoring.services.releases import archive_of, freeze
 from scoring.services.scores import Wish
 from scoring.services.submissions import submit
 from scoring.tasks import release as release_task
+from tests.factories import make_assignment, make_user, rows_on
 from tests.material import (
     answer_everything,
     as_csv,
@@ -179,6 +185,92 @@ def test_it_names_nobody(tmp_path: Path) -> None:
     assert [part["experts"] for part in design["parts"]] == [["A1", "A2"], ["A2", "A1"]]
     agreement = json.loads(files["agreement.json"])
     assert agreement["raters"] == ["A1", "A2"]
+
+
+def judge_what_is_open(campaign: Campaign) -> None:
+    for member in campaign.memberships.filter(role="expert"):
+        for screen in next_screens(campaign, expert_id=member.user_id, count=50):
+            save(sheet(rows_on(screen, member.user), "1"), member.user_id)
+
+
+def test_its_judgements_are_those_of_its_items(tmp_path: Path) -> None:
+    """What was set aside for a dry run, or withdrawn, is no item of the release: nor are its judgements."""
+    campaign = judged(tmp_path)
+    aside, gone, *_others = campaign.items.order_by("position").values_list("pk", flat=True)
+    campaign.items.filter(pk=aside).update(retired_at=timezone.now(), retired_why=Item.Retired.SET_ASIDE)
+    withdraw(campaign, gone, reason="twice", by=make_user("mei"))
+    finalize(campaign)
+
+    release = frozen(campaign)
+    files = files_of(release)
+    items = {
+        row["position"] for name in ("dev", "test") if f"csv/{name}.csv" in files
+        for row in table_of(files, f"csv/{name}.csv")
+    }  # fmt: skip
+    votes = table_of(files, "csv/votes.csv")
+    assert {vote["position"] for vote in votes} == items
+    assert len(votes) == release.manifest["votes"] == 2 * 18
+    conditions = json.loads(files["conditions.json"])
+    assert (conditions["judgements"], conditions["by_round"]) == (36, {"main": 36})
+
+
+def test_a_release_of_a_round_at_work_is_a_look(tmp_path: Path) -> None:
+    campaign = judged(tmp_path)
+    frozen(campaign)
+    assert peeks_of(campaign) == []
+    campaign.rounds.create(kind="repeat", number=2, k=2, guideline=campaign.guidelines.get())
+    again = campaign.rounds.get(kind="repeat")
+    row = campaign.rounds.get(kind="main").assignments.earliest("pk")
+    for item in campaign.items.order_by("-position")[:2]:
+        make_assignment(item, row.expert, round=again, part=row.part, position=item.position + 100)
+    first = again.assignments.earliest("pk")
+    save(sheet([first], "1"), first.expert_id)
+    frozen(campaign, "v2")
+    assert [(peek.kind, peek.by, peek.open_answers) for peek in peeks_of(campaign)] == [("release", None, 1)]
+    assert (
+        "a release of the judgements (open answers: 1)"
+        in files_of(frozen(campaign, "v3"))["METHODS.md"].decode()
+    )
+
+
+def test_it_tells_who_judged_what_and_not_who_was_to(tmp_path: Path) -> None:
+    """Of A1's ten units two are judged when A1 leaves; the others judge the rest."""
+    campaign = triple_campaign(tmp_path, 20)
+    assign_parts(campaign, experts=["ada", "bo", "chen", "dan"], design="cyclic", seed=1)
+    ada, *others = campaign.memberships.filter(role="expert").order_by("pk")
+    for screen in next_screens(campaign, expert_id=ada.user_id, count=2):
+        save(sheet(rows_on(screen, ada.user), "1"), ada.user_id)
+    takers = [member.pk for member in others]
+    shown = planned_moves(campaign, giver=ada.pk, takers=takers)
+    move_units(campaign, giver=ada.pk, takers=takers, confirmed_hash=shown.hash, by=None)
+    judge_what_is_open(campaign)
+    finalize(campaign)
+    files = files_of(frozen(campaign))
+    design = json.loads(files["design.json"])
+    held = [share for part in design["parts"] for share in part["shares"]]
+    of_ada = [part for part in design["parts"] if "A1" in part["planned_experts"]]
+
+    assert (design["moved_units"], design["left"]) == (8, ["A1"])
+    assert sum(share["n_judged"] for share in held) == sum(share["n_items"] for share in held) == 40
+    assert sum(share["n_judged"] for share in held if share["expert"] == "A1") == 2
+    assert len(of_ada) == 2
+    assert all(set(part["experts"]) - set(part["planned_experts"]) for part in of_ada)
+    methods = files["METHODS.md"].decode()
+    assert "Units that were given to another expert after the parts were given out: 8." in methods
+    assert "their open units moved to others: 1." in methods
+
+
+def test_who_gave_some_units_away_and_went_on_has_not_left(tmp_path: Path) -> None:
+    campaign = triple_campaign(tmp_path, 20)
+    assign_parts(campaign, experts=["ada", "bo", "chen", "dan"], design="cyclic", seed=1)
+    ada, *others = campaign.memberships.filter(role="expert").order_by("pk")
+    asked: dict[str, Any] = {"giver": ada.pk, "takers": [member.pk for member in others], "n": 3}
+    move_units(campaign, **asked, confirmed_hash=planned_moves(campaign, **asked).hash, by=None)
+    before = moved_of(campaign)
+    judge_what_is_open(campaign)
+
+    assert (before.units, before.left) == (3, [])
+    assert (moved_of(campaign).units, moved_of(campaign).left) == (3, [])
 
 
 def test_it_loads_as_the_front_matter_says(tmp_path: Path) -> None:

@@ -4,16 +4,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from annotation.models import Campaign
 from annotation.protocol.sentences import Sentence
+from annotation.services.gold import mark
 from annotation.services.parts import assign_parts
+from annotation.services.spot_checks import Decision
 from scoring.services.measure import report
 from scoring.services.options import Options
 from scoring.services.scores import Wish
+from scoring.services.spot_checks import finish
 from scoring.services.submissions import submit
+from scoring.stats.consistency import shift
+from tests.annotation.services.test_repeats import expert
 from tests.material import answer_everything, as_csv, compounds, load_rows, new_campaign, triples
+from tests.scoring.services.test_spot_checks import check, opened, ready
 
 pytestmark = pytest.mark.django_db
 
@@ -84,3 +91,31 @@ def test_of_a_submission(label: str, score: int, tmp_path: Path) -> None:
     compared = made(campaign, "comparison")
     assert compared["groups"][0]["differences"][0]["reason"]
     assert list(plain(compared)) == []
+
+
+def test_of_a_spot_check_and_gold_that_tell_nothing(tmp_path: Path) -> None:
+    campaign = ready(tmp_path, 6)
+    mark(campaign, 1, label="1", note="", by=None)
+    campaign.rounds.get(kind="main").assignments.filter(part__index=1).update(label="", cannot_judge="other")
+    campaign.rounds.get(kind="main").assignments.filter(item__position=1).update(
+        label="", cannot_judge="other"
+    )
+    round_ = opened(campaign, n=4)
+    check(campaign)
+
+    before = made(campaign, "spot-check")
+    finish(round_, Decision.ACCEPT, reason="Fine.", by=expert("mei"))
+    kept = made(campaign, "spot-check")
+
+    assert kept == before
+    for document in (before, kept, made(campaign, "gold")):
+        assert list(plain(document)) == []
+    assert before["reason"] == "nothing of part 2 (A1, A2) was checked"
+    assert before["reason"].values["parts"].values["part"] == 2
+    assert made(campaign, "gold")["experts"][0]["reason"] == "no gold item was judged"
+
+
+def test_of_repeats_of_which_nothing_moved() -> None:
+    same = np.array([0, 1])
+    assert list(plain(shift(same, same).as_json())) == []
+    assert list(plain(shift(same[:0], same[:0]).as_json())) == []

@@ -15,12 +15,13 @@ from annotation.protocol.errors import ProtocolError
 from annotation.services import spot_checks
 from annotation.services.campaigns import main_round
 from annotation.services.errors import NotYours, Refused
-from annotation.services.people import add_member
+from annotation.services.people import add_member, remove_member
 from annotation.services.screens import next_screens
 from annotation.services.spot_checks import (
     LOOKED,
     Decision,
     Error,
+    likely_to_judge,
     open_spot_check,
     parts_to_check,
     plan_spot_check,
@@ -187,6 +188,17 @@ class TestTheChecker:
 
         with pytest.raises(Refused, match="A3 has looked at names or figures"):
             opened(campaign)
+
+    @pytest.mark.parametrize("role", [Membership.Role.VIEWER, Membership.Role.MANAGER])
+    def test_not_who_managed_or_viewed_the_campaign_before(
+        self, campaign: Campaign, role: Membership.Role
+    ) -> None:
+        otto = make_user("otto")
+        remove_member(add_member(campaign, otto, role), expert("mei"))
+        add_member(campaign, otto, Membership.Role.EXPERT)
+
+        with pytest.raises(Refused, match="A4 was a manager or viewer of this campaign before"):
+            opened(campaign, checker=member(campaign, "otto"))
 
     def test_nobody_but_an_expert_checks(self, campaign: Campaign) -> None:
         with pytest.raises(NotYours):
@@ -408,3 +420,22 @@ class TestTheDecision:
 
         with pytest.raises(Refused, match="decided already"):
             finish(round_, Decision.REWORK, reason="No.", rework=[("A1", 0)], by=expert("mei"))
+
+
+class TestWhoIsOfferedAsChosen:
+    """Where independent work is given out, a checker is not ticked beforehand."""
+
+    def names(self, campaign: Campaign) -> list[str]:
+        members = list(campaign.memberships.filter(role=Membership.Role.EXPERT).order_by("pk"))
+        return [one.pseudonym for one in likely_to_judge(campaign, members)]
+
+    def test_who_judged_before_is_and_who_was_given_nothing_is_not(self, campaign: Campaign) -> None:
+        assert self.names(campaign) == ["A1", "A2"]
+
+    def test_a_checker_is_not_whatever_else_they_were_given(self, campaign: Campaign) -> None:
+        opened(campaign)
+        assert self.names(campaign) == ["A1", "A2"]
+
+    def test_everybody_is_where_nobody_was_given_anything(self, campaign: Campaign) -> None:
+        campaign.rounds.get(kind=Round.Kind.MAIN).assignments.all().delete()
+        assert self.names(campaign) == ["A1", "A2", "A3"]

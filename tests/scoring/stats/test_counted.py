@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scoring.stats.breakdowns import by_condition, by_member
+from scoring.stats.breakdowns import by_condition, by_member, without_condition
 from scoring.stats.counted import counted
 from scoring.stats.error_rates import UNDECIDED, Instances, Rates, error_rates
 from scoring.stats.groups import Mask
@@ -60,6 +60,14 @@ def test_conditions_and_atoms_too(instances: Instances) -> None:
 
     for value, row in by_condition(instances, seen, seed=0, resamples=100).items():
         assert counted_numbers(instances, seen == value) == numbers_of(row)
+    seen[60:90] = None
+    unknown = without_condition(instances, seen, seed=0, resamples=100)
+    assert unknown is not None
+    assert counted_numbers(instances, seen == None) == numbers_of(unknown)  # noqa: E711
+    known = by_condition(instances, seen, seed=0, resamples=100).values()
+    of_all = error_rates(instances, labels="x", resamples=100).overall
+    assert sum(row.instance.n for row in (*known, unknown)) == of_all.instance.n
+    assert without_condition(instances, np.full(instances.unit.size, None), resamples=100) is None
     for value, row in by_member(instances, atoms, seed=0, resamples=100).items():
         under = np.array([value in held for held in atoms])
         assert counted_numbers(instances, under) == numbers_of(row)

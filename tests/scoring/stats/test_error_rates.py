@@ -176,6 +176,27 @@ def test_it_lists_compounds_without_a_value_of_a_facet_apart() -> None:
     rates = error_rates(instances(rows, facets={"pattern": ["NP:DET+N"] * 5 + [None] * 5}), labels="-")
     assert list(rates.by["pattern"]) == ["NP:DET+N"]
     assert rates.facet_unknown == {"pattern": 1}
+    assert (rates.without["pattern"].instance.n, rates.without["pattern"].instance.errors) == (5, 5)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([None, "", "NP", "VP"]), st.integers(3, 6)), min_size=1, max_size=12)
+)
+@settings(max_examples=60, deadline=None)
+def test_the_rows_of_a_facet_add_up(compounds: list[tuple[str | None, int]]) -> None:
+    rows = [(f"c{number}", (number + place) % 3 - 1) for number, (_kind, n) in enumerate(compounds)
+            for place in range(n)]  # fmt: skip
+    kinds = [kind for kind, n in compounds for _place in range(n)]
+    rates = error_rates(instances(rows, facets={"type": kinds}), labels="-", resamples=100)
+    of_type = [*rates.by["type"].values(), *rates.without.values()]
+
+    if rates.by["type"]:
+        assert sum(row.instance.n for row in of_type) == rates.overall.instance.n
+        assert sum(row.instance.errors for row in of_type) == rates.overall.instance.errors
+        assert sum(row.undecided_instances for row in of_type) == rates.overall.undecided_instances
+        assert sum(row.aggregate.decided.n for row in of_type) == rates.overall.aggregate.decided.n
+    else:
+        assert not rates.without
 
 
 def test_it_orders_numbers_as_numbers() -> None:

@@ -12,6 +12,7 @@ from scoring.stats.evidence import (
     ExpertAnswers,
     _difference,
     all_first,
+    by_rest,
     disagreement_by_position,
     drift,
     evidence,
@@ -33,6 +34,8 @@ def answers(labels: list[str], **fields: Any) -> ExpertAnswers:
         "timed": np.ones(n, dtype=bool),
         "seconds": np.array([]),
         "seconds_all_first": np.array([]),
+        "rest": np.full(n, -1, dtype=np.int64),
+        "seconds_rest": np.array([]),
     }
     return ExpertAnswers(**(values | fields))
 
@@ -152,3 +155,30 @@ def test_quartiles_enclose_the_median() -> None:
     assert found.quartiles is not None
     assert found.quartiles[0] <= (found.median or 0) <= found.quartiles[1]
     assert found.n == 5
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.one_of(st.just(-1), st.integers(0, 5)), max_size=30))
+def test_the_key_for_the_rest_is_counted_by_screen(told: list[int]) -> None:
+    rest = np.repeat(np.array(told, dtype=np.int64), 5)
+    share, others = by_rest(rest, np.repeat(np.arange(len(told), dtype=np.int64), 5))
+
+    assert (share.errors, share.n, others) == (
+        sum(one > 0 for one in told), sum(one >= 0 for one in told), told.count(-1),
+    )  # fmt: skip
+    assert (share.share is None) == (share.n == 0)
+
+
+def test_a_screen_corrected_later_stays_one_of_that_key_while_an_answer_of_it_stands() -> None:
+    share, others = by_rest(np.array([4, 4, 0, 0, 0]), np.array([1, 1, 1, 2, 2]))
+
+    assert (share.errors, share.n, others) == (1, 2, 0)
+
+
+def test_what_was_not_recorded_is_no_zero() -> None:
+    found = evidence(answers(["1", "1"], screen=np.array([1, 1])), seed=1).as_json()
+
+    assert found["rest"]["percent"] is None
+    assert found["rest"]["reason"] == "It was not recorded for these answers."
+    assert found["rest"]["not_recorded"] == 1
+    assert evidence(answers(["1", "1"]), seed=1).as_json()["rest"] is None  # a screen holds one answer

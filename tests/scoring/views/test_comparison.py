@@ -11,6 +11,7 @@ from annotation.models import Campaign, Membership, User
 from annotation.services.people import add_member
 from tests.factories import make_user
 from tests.pages import body_of, client_of, text_of
+from tests.scoring.kept import computed
 from tests.scoring.services.test_comparing import judged
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +33,7 @@ def two_systems(mei: User, folder: Path) -> Campaign:
 def test_it_shows_differences_and_the_instances_behind_them(mei: User, tmp_path: Path) -> None:
     two_systems(mei, tmp_path)
     client = client_of(mei)
-    page = client.get(f"{PAGE}/?a=base&b=big")
+    page = computed(client, f"{PAGE}/?a=base&b=big")
     text, body = text_of(page), body_of(page)
     assert "8 instances on which base and big differ" in text
     assert "译错0base" in text
@@ -40,14 +41,14 @@ def test_it_shows_differences_and_the_instances_behind_them(mei: User, tmp_path:
     assert 'class="num heat-1">20' in body
     assert "BLEU and chrF too" in text
     assert "Signature: nrefs" not in text
-    assert "chrF" in text_of(client.get(f"{PAGE}/?texts=yes"))
+    assert "chrF" in text_of(computed(client, f"{PAGE}/?texts=yes"))
 
 
 def test_a_page_holds_fifty_instances(mei: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     two_systems(mei, tmp_path)
     monkeypatch.setattr("scoring.views.reports.AT_ONCE", 5)
     client = client_of(mei)
-    assert body_of(client.get(f"{PAGE}/?a=base&b=big")).count("译错") == 5
+    assert body_of(computed(client, f"{PAGE}/?a=base&b=big")).count("译错") == 5
     second = client.get(f"{PAGE}/?a=base&b=big&page=2")
     assert body_of(second).count("译错") == 3
     assert "Page 2 of 2" in text_of(second)
@@ -55,12 +56,12 @@ def test_a_page_holds_fifty_instances(mei: User, tmp_path: Path, monkeypatch: py
 
 def test_it_speaks_plainly_where_there_is_one_system(mei: User, tmp_path: Path) -> None:
     add_member(judged(tmp_path, ("base", "")), mei, Membership.Role.MANAGER)
-    assert "There is one system here" in text_of(client_of(mei).get(f"{PAGE}/"))
+    assert "There is one system here" in text_of(computed(client_of(mei), f"{PAGE}/"))
 
 
 def test_two_runs_of_one_system_stand_side_by_side(mei: User, tmp_path: Path) -> None:
     add_member(judged(tmp_path, ("base", "1"), ("base", "2")), mei, Membership.Role.MANAGER)
-    text = text_of(client_of(mei).get(f"{PAGE}/"))
+    text = text_of(computed(client_of(mei), f"{PAGE}/"))
     assert "its 2 runs can be, two at a time" in text
     assert "nothing to compare it with" not in text
     assert "Instance error rate base / 1 – base / 2 8 20.00 0.00 20.00" in text
@@ -70,6 +71,9 @@ def test_two_runs_of_one_system_stand_side_by_side(mei: User, tmp_path: Path) ->
 def test_it_gives_files_and_an_address_for_programs(mei: User, tmp_path: Path) -> None:
     two_systems(mei, tmp_path)
     client = client_of(mei)
+    not_yet = client.get(f"{PAGE}.md?a=base&b=big")
+    assert (not_yet.status_code, "have not been computed yet" in text_of(not_yet)) == (409, True)
+    computed(client, f"{PAGE}/?a=base&b=big")
     for form in ("md", "tex", "csv", "json"):
         assert client.get(f"{PAGE}.{form}?a=base&b=big").status_code == 200
     programs = APIClient()

@@ -196,6 +196,17 @@ def test_a_gate_that_is_not_passed_offers_both_ways_on(mei: Client, campaign: Ca
     assert "Open another dry run" in page
     # every expert's answer, side by side
     assert re.search(r"PersonX writes letter \d+ \w+ PersonX seals it \d+ 1\.00 always/often rarely", page)
+    # each with its position and the way to its discussion
+    first = Assignment.objects.filter(round=round_).order_by("item__position")[0].item
+    assert f"{first.position} PersonX writes letter" in page
+    assert len(re.findall(rf"Discuss {first.position}\b", page)) == 1
+    opened_now = mei.post(f"/campaigns/main/items/{first.pk}/discuss/", follow=True)
+    assert "The item is open to discussion" in text_of(opened_now)
+    assert f"Discussion {first.position}" in text_of(mei.get(ONE))
+    assert (
+        "Discuss"
+        not in text_of(client_of(User.objects.get(username="vera")).get(ONE)).split("What the experts")[1]
+    )
     parts = {"members": asked()["members"], "names": "", "design": "cyclic", "seed": "1"}
     shown = mei.post("/campaigns/main/assign/", parts)
     assert "Give out these parts" not in text_of(shown)

@@ -1,6 +1,7 @@
 """Evidence about how experts worked: closed while they judge, opened by a recorded look, never an expert's."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -130,3 +131,46 @@ def test_of_a_compound_screens_are_looked_at_whole() -> None:
     assert (ada["all_first"]["n"], ada["all_first"]["errors"]) == (2, 1)
     assert (ada["seconds"]["n"], ada["all_first_seconds"]["n"]) == (10, 5)
     assert "correct" in text_of(client_of(cast.mei).get(PAGE))
+
+
+def compounds(cast: Cast, *rests: int | None) -> None:
+    """Ada judges a compound for each: how many of its five rows “rest correct” answered, None where nobody wrote it."""
+    part = make_part(cast.campaign.rounds.get())
+    for position, rest in enumerate(rests, start=1):
+        sheet = uuid4()
+        for item in make_compound(cast.campaign, position):
+            make_annotation(
+                make_assignment(item, cast.ada, part=part),
+                "1",
+                client_key=sheet,
+                active_seconds=float(10 * position),
+                conditions={} if rest is None else {"rest": rest},
+            )
+
+
+def test_it_tells_how_often_the_key_for_the_rest_answered_and_how_fast() -> None:
+    cast = make_cast(protocol="compound", k=1)
+    compounds(cast, 5, 0, 4, 0, None)
+
+    (ada,) = evidence_report(cast.campaign)["experts"]
+    page = text_of(client_of(cast.mei).get(PAGE))
+
+    assert (ada["rest"]["errors"], ada["rest"]["n"], ada["rest"]["percent"]) == (2, 4, 50.0)
+    assert (ada["rest"]["not_recorded"], ada["rest_seconds"]["n"], ada["rest_seconds"]["median"]) == (
+        1,
+        2,
+        20.0,
+    )
+    assert ada["all_first"]["n"] == 5
+    assert "Screens answered with “rest correct” (key a) 50.00 % of 4" in page
+    assert "not recorded for 1 more screen" in page
+
+
+def test_of_answers_from_before_it_says_that_it_was_not_recorded() -> None:
+    cast = make_cast(protocol="compound", k=1)
+    compounds(cast, None, None)
+
+    page = text_of(client_of(cast.mei).get(PAGE))
+
+    assert "(key a) It was not recorded for these answers." in page
+    assert "Active time on those" not in page

@@ -17,6 +17,7 @@ from scoring.services.pictures import curve_of, picture_of
 from tests.factories import make_user
 from tests.material import load_rows, new_campaign, run, triples
 from tests.pages import body_of, client_of, text_of
+from tests.scoring.kept import computed
 from tests.scoring.services.test_comparing import judged
 
 pytestmark = pytest.mark.django_db
@@ -138,7 +139,7 @@ def test_a_heat_map_is_drawn_for_several_systems(mei: User, tmp_path: Path) -> N
     made = judged(tmp_path, ("base", ""), ("big", ""))
     add_member(made, mei, Membership.Role.MANAGER)
     client = client_of(mei)
-    assert "figure.svg" in body_of(client.get(f"{PAGES}reports/comparison/"))
+    assert "figure.svg" in body_of(computed(client, f"{PAGES}reports/comparison/"))
     assert is_svg(client.get(f"{PAGES}reports/comparison/figure.svg").content)
     programs = APIClient()
     programs.force_authenticate(mei)

@@ -1,9 +1,11 @@
 """How much to judge: by command, page and program, from given and from measured figures."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
+from django.core.management import load_command_class
 from django.core.management.base import CommandError
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -13,7 +15,9 @@ from annotation.models import Annotation, Assignment, Campaign, Membership, User
 from annotation.services.parts import assign_parts
 from annotation.services.peeks import peeks_of
 from annotation.services.people import add_member
+from scoring.management.commands.plan import OPTIONS
 from scoring.services.measured import measured
+from scoring.services.plans import Wish
 from tests.factories import make_user
 from tests.material import (
     answer_everything,
@@ -260,3 +264,26 @@ def test_the_command_takes_no_number_that_is_none(mei: User) -> None:
     for text in ("nan", "inf", "abc"):
         with pytest.raises(CommandError, match="--width: invalid number"):
             run("plan", "main", "--goal", "precision", "--width", text)
+
+
+def test_the_commands_help_names_the_goal_of_every_option_and_its_default() -> None:
+    """Whatever a plan can be given stands there, with what holds without it."""
+    shown = " ".join(
+        load_command_class("scoring", "plan").create_parser("manage.py", "plan").format_help().split()
+    )
+
+    for wish in fields(Wish):
+        assert f"--{wish.name.replace('_', '-')} " in shown, wish.name
+    for group in (
+        "precision and difference:",
+        "precision: a figure",
+        "difference: between",
+        "spot-check: how many",
+    ):
+        assert group in shown
+    options = [option for options in OPTIONS.values() for option in options]
+    assert all("default" in told for _name, _kind, told in options)
+    for name, value in (("width", 3), ("difference", 3), ("acceptable", 5), ("rejectable", 15), ("alpha", 0.05),
+                        ("beta", 0.1), ("runs", 1), ("comparisons", 1)):  # fmt: skip
+        assert getattr(Wish(goal="precision"), name) == value
+        assert next(told for option, _kind, told in options if option == name).endswith(f"default: {value:g}")

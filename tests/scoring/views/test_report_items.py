@@ -11,18 +11,22 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotation.models import Assignment, AuditEntry, Campaign, Item, Membership, Round, User
+from annotation.models import Assignment, AuditEntry, Campaign, Item, Membership, Round, Unit, User
 from annotation.services.errors import Refused
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
+from scoring.records import records
+from scoring.reports import as_markdown
 from scoring.services.behind import Number, items_behind
 from scoring.services.evaluations import request_agreement
+from scoring.services.measure import report
 from scoring.services.options import Options
 from scoring.tasks import agreement
 from tests.factories import answer, make_assignment, make_user
 from tests.material import answer_everything, compounds, load_rows, new_campaign, triples
 from tests.pages import body_of, client_of, text_of
+from tests.scoring.kept import computed as asked_for
 
 pytestmark = pytest.mark.django_db
 
@@ -116,14 +120,37 @@ def test_every_number_of_triples_opens_as_many(judged_triples: Campaign, mei: Us
 
 @pytest.mark.parametrize("kind", ["agreement", "error-rates", "bleu"])
 def test_every_number_of_compounds_opens_as_many(judged_compounds: Campaign, mei: User, kind: str) -> None:
+    client = client_of(mei)
     if kind == "agreement":
         computed(judged_compounds)
-    client = client_of(mei)
+    page = asked_for(client, f"{REPORTS}{kind}/") if kind == "bleu" else client.get(f"{REPORTS}{kind}/")
 
-    links = links_of(body_of(client.get(f"{REPORTS}{kind}/")))
+    links = links_of(body_of(page))
 
     assert links
     assert_as_many(client, judged_compounds, kind, links)
+
+
+def test_what_has_no_type_stands_in_a_row_of_its_own(judged_compounds: Campaign, mei: User) -> None:
+    """The rows of the table add up, in the files too, and the row's numbers open their items."""
+    Unit.objects.filter(campaign=judged_compounds, position__lte=2).update(type="")
+    client = client_of(mei)
+
+    page = client.get(f"{REPORTS}error-rates/")
+    document = report(judged_compounds, "error-rates", Options())
+
+    of_type = [*document["by"]["type"].values(), document["without"]["type"]]
+    assert sum(row["instance"]["n"] for row in of_type) == document["instance"]["n"]
+    assert "" not in document["by"]["type"]
+    assert "not given" in text_of(page)
+    links = [(link, n) for link, n in links_of(body_of(page)) if link.endswith("by=type&value=")]
+    assert links
+    assert_as_many(client, judged_compounds, "error-rates", links)
+    assert "| not given |" in as_markdown("error-rates", document)
+    rows = [
+        row for row in records("error-rates", document) if row["by"] == "type" and row["rate"] == "instance"
+    ]
+    assert [row["group"] for row in rows][-1] == "not given"
 
 
 def test_a_pair_shows_what_the_two_answered_under_their_pseudonyms(

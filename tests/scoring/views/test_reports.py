@@ -9,17 +9,21 @@ from pathlib import Path
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from annotation.models import Assignment, Campaign, Membership, User
+from annotation.models import Assignment, Campaign, Membership, Part, User
+from annotation.services import jobs
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.peeks import peeks_of
 from annotation.services.people import add_member
+from scoring.models import Evaluation
 from scoring.services.evaluations import request_agreement
 from scoring.tasks import agreement
 from tests.factories import make_user
 from tests.material import answer_everything, compounds, load, load_rows, new_campaign, run_json, triples
 from tests.pages import body_of, client_of, text_of
+from tests.scoring.kept import computed
 from tests.shared import shared
 
 pytestmark = pytest.mark.django_db
@@ -131,12 +135,12 @@ def test_it_shows_one_system_and_run_at_a_time(mei: User, tmp_path: Path) -> Non
         load_rows(campaign, rows, tmp_path, system=system, run=run or None)
     client = client_of(mei)
 
-    first = client.get(f"{REPORTS}bleu/")
+    first = computed(client, f"{REPORTS}bleu/")
     links = [link.replace("&amp;", "&") for link in re.findall(r'href="(\?system[^"]*)"', body_of(first))]
 
     assert len(links) == 2
     assert re.search(r'aria-current="page">base<', body_of(first))
-    second = client.get(f"{REPORTS}bleu/{links[1]}")
+    second = computed(client, f"{REPORTS}bleu/{links[1]}")
     assert re.search(r'aria-current="page">large &amp; co / 1<', body_of(second))
     assert client.get(f"{REPORTS}bleu/?system=none").status_code == 200
     assert "There is no such system" in text_of(client.get(f"{REPORTS}bleu/?system=none&run="))
@@ -447,7 +451,7 @@ def test_it_writes_down_who_has_interim_figures_computed(mei: User, tmp_path: Pa
         ("agreement", None, 1),
     ]
     shown = text_of(client.get("/campaigns/main/"))
-    assert "Interim figures were computed 4 times while answers were open" in shown
+    assert "Interim figures or answers were looked at 4 times while answers were open" in shown
     assert "on the command line" in shown
 
 
@@ -460,11 +464,33 @@ def test_the_jobs_of_one_request_are_one_peek(mei: User, tmp_path: Path) -> None
     Assignment.objects.filter(pk=row.pk).update(revision=0, label="", answered_at=None)
     compute_agreement(campaign)
     assert len(peeks_of(campaign)) == 1
-    for job in request_agreement(campaign, by=User.objects.get(username="ada")):
-        agreement(job.pk)
-    assert [peek.automatic for peek in peeks_of(campaign)] == [False, True]
     client_of(mei).get(f"{REPORTS}agreement/")
-    assert len(peeks_of(campaign)) == 2  # a stored figure is shown
+    assert len(peeks_of(campaign)) == 1  # a stored figure is shown
+
+
+def test_no_agreement_comes_by_itself_while_others_judge(mei: User, tmp_path: Path) -> None:
+    """Nobody asked for it; the last answer lets it come, and it is no look then."""
+    campaign = with_an_open_answer(mei, tmp_path)
+    ada = User.objects.get(username="ada")
+    part = Part.objects.earliest("pk")
+    asked = jobs.request_after_hand_in(campaign=campaign, part=part.pk, by=ada)
+    assert [job.kind for job in asked] == ["finalize"]
+    Evaluation.objects.all().delete()
+    for job in request_agreement(campaign, by=ada):  # one that was asked for before
+        agreement(job.pk)
+        job.refresh_from_db()
+        assert (job.state, job.result) == ("done", {})
+    assert not Evaluation.objects.exists()
+
+    Assignment.objects.filter(answered_at__isnull=True).update(
+        answered_at=timezone.now(), label="1", revision=1
+    )
+    asked = jobs.request_after_hand_in(campaign=campaign, part=part.pk, by=ada)
+    assert [job.kind for job in asked] == ["finalize", "agreement", "agreement"]
+    for job in asked[1:]:
+        agreement(job.pk)
+    assert Evaluation.objects.count() == 2
+    assert not peeks_of(campaign)
 
 
 def test_reading_finished_figures_is_no_peek(mei: User, tmp_path: Path) -> None:
@@ -473,3 +499,29 @@ def test_reading_finished_figures_is_no_peek(mei: User, tmp_path: Path) -> None:
     assert "Instance error rate" in text_of(client.get(f"{REPORTS}error-rates/"))
     client.post(f"{REPORTS}error-rates/")
     assert not peeks_of(campaign)
+
+
+def test_without_agreement_its_page_says_what_is_there_and_offers_it(mei: User, tmp_path: Path) -> None:
+    """Labels computed on the command line bring no agreement along; the page must not look as if nothing were there."""
+    campaign = campaign_of(mei, "triple", 2)
+    client, address = client_of(mei), f"{REPORTS}agreement/"
+    assert "There are no judgements yet." in text_of(client.get(address))
+    load_rows(campaign, triples(4, label="1"), tmp_path)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1, by=mei)
+    answer_everything(campaign, "1")
+    assert "8 judgements are there. The agreement is computed when a part is handed in" in text_of(
+        client.get(address)
+    )
+
+    run_json("finalize", "main")
+    shown = client.get(address)
+    assert "8 judgements are there. The final labels were computed, the agreement was not" in text_of(shown)
+    assert body_of(shown).count('action="/campaigns/main/reports/agreement/compute/"') == 1
+
+    client.post("/campaigns/main/reports/agreement/compute/")
+    asked = text_of(client.get(address))
+    assert "Being computed" in asked
+    assert "Not computed yet" not in asked
+    vera = make_user("vera")
+    add_member(campaign, vera, Membership.Role.VIEWER)
+    assert "reports/agreement/compute/" not in body_of(client_of(vera).get(address))

@@ -7,7 +7,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.models import Campaign, HandIn, Round
+from annotation.models import Campaign, Design, HandIn, Round
+from annotation.services.batches import close_batch
 from annotation.services.screens import next_screens
 from tests.annotation.services.test_repeats import answer, expert
 from tests.factories import make_user, signed_in
@@ -108,7 +109,7 @@ class TestReading:
         file = mei.get(reverse("spot_check_file", args=["main", 1, "json"]))
 
         assert "7 items are still to be judged" in text_of(page)
-        assert "Errors found" not in text_of(page)
+        assert "Units with an error" not in text_of(page)
         assert file.status_code == 404
 
     def test_managers_read_it_then_and_viewers_once_it_is_decided(
@@ -133,11 +134,11 @@ class TestReading:
             for name in ("md", "tex", "csv", "json")
         ]
 
-        assert "Errors found" not in text_of(first)
-        assert "Errors found 2" in text_of(shown)
+        assert "Units with an error" not in text_of(first)
+        assert "Units with an error 2" in text_of(shown)
         assert "20.00" in text_of(shown)
         assert "Accepted. Few." in text_of(decided)
-        assert "Errors found 2" in text_of(later)
+        assert "Units with an error 2" in text_of(later)
         assert 'name="decision"' not in body_of(later)
         assert [file.status_code for file in files] == [200] * 4
 
@@ -154,6 +155,39 @@ class TestReading:
         assert "Given back to be looked through." in text_of(done)
         assert "A1, part 1" in text_of(done)
         assert HandIn.objects.count() == 2
+
+    def test_the_plan_says_whether_the_work_is_accepted_and_units_are_told_from_judgements(
+        self, campaign: Campaign, mei: Client
+    ) -> None:
+        opened(campaign, rule={"n": 10, "c": 1})
+        check(campaign, wrong=2)
+
+        shown = text_of(mei.get(reverse("spot_check", args=["main", 1])))
+
+        assert "Units with an error 2 in 10 units checked · 4 judgements count as errors" in shown
+        assert (
+            "2 units with an error were found; the plan accepts up to 1: by the plan the work is not" in shown
+        )
+        assert "What counted as an error 4 judgements" in shown
+
+    def test_parts_of_a_closed_batch_are_not_offered_to_be_given_back(
+        self, campaign: Campaign, mei: Client
+    ) -> None:
+        opened(campaign)
+        check(campaign, wrong=5)
+        address = reverse("spot_check", args=["main", 1])
+        assert 'name="rework" value="A1:0"' in body_of(mei.get(address))
+        close_batch(campaign, Design.objects.get(round__kind="main").pk, by=expert("mei"))
+
+        page = mei.get(address)
+        sent = {"decision": "rework", "reason": "Look again.", "rework": ["A1:0"]}
+        refused = mei.post(reverse("spot_check_decide", args=["main", 1]), sent)
+
+        assert 'name="rework"' not in body_of(page)
+        assert 'value="rework"' not in body_of(page)
+        assert "Not offered to be given back: parts 1, 2. Their batches are closed" in text_of(page)
+        assert refused.status_code == 409
+        assert "its answers are frozen" in text_of(refused)
 
     @pytest.mark.parametrize(
         ("sent", "status"),
