@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
@@ -265,7 +266,7 @@ def test_it_stores_the_circumstances_an_answer_was_given_under(ada: Program) -> 
     document = ada.get(f"{HERE}/next/?count=2").json()
     assert document["guideline"] == before.pk  # the one she knows
     assert document["read_first"] == [
-        f"http://127.0.0.1:8000/{page}"
+        f"{settings.ASSAY_URL}/{page}"
         for page in ("recorded/", f"campaigns/{campaign.slug}/guidelines/change/")
     ]
     campaign.guidelines.get(version=2).acknowledgements.create(user=User.objects.get(username="ada"))

@@ -5,6 +5,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
@@ -62,7 +63,7 @@ class TestReadingWhatIsNew:
         ada = client_of(cast.ada)
 
         told = ada.get("/api/v1/campaigns/main/next/").json()  # what she knows, and what to read
-        assert (told["guideline"], told["read_first"]) == (before.pk, [f"http://127.0.0.1:8000{CHANGE}"])
+        assert (told["guideline"], told["read_first"]) == (before.pk, [f"{settings.ASSAY_URL}{CHANGE}"])
         assert ada.get(WORK, headers={"accept": "application/json"}).json()["guideline"] == version.pk
 
     def test_a_part_is_handed_in_once_it_is_read(self) -> None:
