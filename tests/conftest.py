@@ -69,6 +69,14 @@ def watch(connection: BaseDatabaseWrapper, **_about: Any) -> None:
     connection.execute_wrappers.append(refuse_chosen_before)
 
 
+LONGEST = ("tests/test_campaign_walk.py", "tests/browser/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest first, or one process works on it alone at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what tests measured, whichever worker ran them."""
     reports = [report for several in terminalreporter.stats.values() for report in several]

@@ -88,7 +88,7 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
             "new_answers": questions.new_answers(campaign, expert),
             "unread_threads": unread_threads(member),
             "settled_open": is_open(campaign),
-            "hours": paid_seconds(campaign, expert_id=expert.pk) / 3600,
+            "seconds": paid_seconds(campaign, expert_id=expert.pk),
             "returned": returned_to(campaign, expert),
             "closing_reason": closing_reason(campaign),
             "pending": pending(member, shown=guideline_shown(campaign)),
@@ -342,7 +342,7 @@ def hand_in(request: PersonRequest, member: Membership, index: int) -> HttpRespo
                 ),
                 None,
             ),
-            "hours": paid_seconds(campaign, expert_id=expert.pk) / 3600,
+            "seconds": paid_seconds(campaign, expert_id=expert.pk),
             "owner": {"user": expert.pk, "campaign": campaign.slug},
         },
     )
