@@ -259,7 +259,7 @@ def test_the_order_of_people_and_items_changes_nothing(table: Table, seed: int) 
 
 
 @given(table=tables())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_all_answer_alike_stays_so_under_majority_and_mace(table: Table) -> None:
     for model in (majority, mace):
         found = model(ratings(table, categories="abc"))
@@ -281,7 +281,7 @@ def test_people_who_answer_alike_are_followed(answers: list[int], people: int) -
 
 
 @given(table=tables())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_posteriors_are_probabilities_and_reasons_stand_for_what_is_missing(table: Table) -> None:
     for name in NAMES:
         found = aggregate(ratings(table, categories="abc"), name)
