@@ -11,15 +11,21 @@ from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, Se
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext_lazy as _
 
+from annotation.formats.adapters.registry import shapes_for
 from annotation.models import Campaign, Membership, User
+from annotation.protocol.candidates import THRESHOLD
+from annotation.protocol.diversity import SOFT_LIMIT
+from annotation.protocol.triple import GENERAL_RELATIONS
 from annotation.services.access import TOKEN_NAME_LENGTH
 from annotation.services.campaigns import MAX_EXPERTS, SLUG, TITLE_LENGTH
 from annotation.services.items import REASON_LENGTH
+from annotation.services.later import USUAL_SHARE
 from annotation.services.people import SEPARATORS
 from annotation.services.returns import RULING_LENGTH
 from annotation.services.uploads import LIMIT
 
 # What a browser offers where a table is asked for.
+SHAPE_FILES = ".json,.jsonl,.ndjson,.zip,.csv,.tsv,.txt,.xlsx"
 TABLES = ".csv,.tsv,.tab,.txt,.jsonl,.ndjson,.json,.xlsx,.xlsm"
 
 
@@ -121,6 +127,31 @@ def plain_password_words(form: forms.Form) -> None:
 RESERVED_SLUGS = ("new",)  # addresses that mean something else
 
 
+def display_field(*, required: bool) -> forms.ChoiceField:
+    """How the translations of a compound are shown."""
+    return forms.ChoiceField(
+        label=_("Display of translations"),
+        choices=[
+            (
+                Campaign.Display.ALONE,
+                _("alone: one translation of each sentence on a screen; the others come up far apart"),
+            ),
+            (
+                Campaign.Display.SIDE_BY_SIDE,
+                _("side by side: one sentence at a time, all its different translations below it"),
+            ),
+        ],
+        required=required,
+        initial=Campaign.Display.ALONE,
+        help_text=_(
+            "For compounds that several systems or runs translated. Alone is the published way; side by side is "
+            "quicker, and translations colour each other. Stored with every answer; fixed with the first answer of the "
+            "main round."
+        ),
+        widget=forms.RadioSelect,
+    )
+
+
 class CampaignForm(forms.Form):
     """A new campaign."""
 
@@ -157,6 +188,16 @@ class CampaignForm(forms.Form):
             "How many experts judge each item on their own. Left empty: 1 for compounds, 2 for triples."
         ),
     )
+    display = display_field(required=False)
+
+    def clean_display(self) -> str:
+        """Triples have no choice: what the field says for compounds does not concern them."""
+        compound = self.cleaned_data.get("protocol") == Campaign.Protocol.COMPOUND
+        return (
+            str(self.cleaned_data["display"])
+            if compound and self.cleaned_data["display"]
+            else Campaign.Display.ALONE
+        )
 
     def clean_slug(self) -> str:
         slug = str(self.cleaned_data["slug"])
@@ -286,11 +327,144 @@ class JudgementFileForm(forms.Form):
     )
 
 
+class ShapeFileForm(SystemFields):
+    """A file that another program wrote: items, judgements, or both."""
+
+    file = UploadedTable(
+        label=_("File"),
+        help_text=_("One file, or a zip archive where the shape is several."),
+        widget=forms.FileInput(attrs={"accept": SHAPE_FILES}),
+    )
+    shape = forms.ChoiceField(label=_("Shape of the file"), required=False)
+    annotator = forms.CharField(
+        label=_("Expert"),
+        max_length=150,
+        required=False,
+        help_text=_("Who judged, where the file does not say. Left empty: the account “released”."),
+        widget=PlainInput(),
+    )
+    column = forms.CharField(
+        label=_("Column of the labels"),
+        max_length=100,
+        required=False,
+        help_text=_(
+            "Where the file holds several choices for each item, the name of the one that is the label."
+        ),
+        widget=PlainInput(),
+    )
+
+    field_order = ["file", "shape", "annotator", "column", "system", "run"]
+
+    def __init__(self, *args: Any, protocol: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["shape"]
+        assert isinstance(field, forms.ChoiceField)
+        titles = [(adapter.name, adapter.title) for adapter in shapes_for(protocol)]
+        field.choices = [("", _("recognise it")), *titles]
+        if protocol != Campaign.Protocol.COMPOUND:
+            del self.fields["system"], self.fields["run"]
+
+
 class ConfirmImportForm(forms.Form):
     """Storing what a preview showed."""
 
     seen = forms.RegexField(regex=r"\A[0-9a-f]{64}\Z")
     on_conflict = forms.ChoiceField(choices=[("refuse", ""), ("keep", ""), ("replace", "")], required=False)
+
+
+FILTER_WORDS = [
+    ("self-bleu", _("self-BLEU: the most novel stay")),
+    ("soft-uniqueness", _("soft uniqueness: each stays that is unlike those before it")),
+    ("g-daug", _("new words: each next one adds the most of them")),
+    ("none", _("none")),
+]
+
+
+class EvaluationSetForm(forms.Form):
+    """What an evaluation set is built from, and how. Each half needs its file and its number."""
+
+    pool = UploadedTable(
+        label=_("Annotated pool"),
+        required=False,
+        help_text=_("With head, relation and tail; class, label and triple_id where it has them."),
+        widget=forms.FileInput(attrs={"accept": TABLES}),
+    )
+    n = forms.IntegerField(
+        label=_("Items to draw from it"),
+        min_value=1,
+        required=False,
+        help_text=_("Each relation gets its share, such as 2498 of CKBP v1."),
+    )
+    minimum = forms.IntegerField(
+        label=_("At least, of each relation"), min_value=0, max_value=1000, required=False, initial=0
+    )
+    leave_out = forms.CharField(
+        label=_("Relations to leave out"),
+        required=False,
+        max_length=2000,
+        initial=", ".join(GENERAL_RELATIONS),
+        help_text=_("Separated by commas. They are left out of the candidates too."),
+        widget=PlainInput({"spellcheck": "false"}),
+    )
+    candidates = UploadedTable(
+        label=_("Candidates with scores"),
+        required=False,
+        help_text=_("The same columns, and score: how plausible a model finds each."),
+        widget=forms.FileInput(attrs={"accept": TABLES}),
+    )
+    adversarial_n = forms.IntegerField(
+        label=_("Candidates to choose"), min_value=1, required=False, help_text=_("They get the class adv.")
+    )
+    threshold = forms.FloatField(label=_("Score at least"), initial=THRESHOLD)
+    training = UploadedTable(
+        label=_("Training data"),
+        required=False,
+        help_text=_("Triples that no candidate may be one of: head, relation and tail."),
+        widget=forms.FileInput(attrs={"accept": TABLES}),
+    )
+    filter = forms.ChoiceField(label=_("Diversity filter"), choices=FILTER_WORDS)
+    keep = forms.IntegerField(
+        label=_("Candidates that pass the filter"),
+        min_value=1,
+        required=False,
+        help_text=_(
+            "For self-BLEU and new words. Left empty: the more novel half; by new words as many as are chosen."
+        ),
+    )
+    below = forms.FloatField(
+        label=_("Limit of soft uniqueness"),
+        min_value=0.01,
+        max_value=1,
+        initial=SOFT_LIMIT,
+        help_text=_("BLEU against those that were kept before must stay below it."),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text=_("The same files, settings and seed make the same set."),
+    )
+
+    def clean_leave_out(self) -> list[str]:
+        names = re.split(r"[,，、;；\n\r]+", self.cleaned_data["leave_out"])
+        return list(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+    def clean(self) -> dict[str, Any]:
+        """Each half as a whole, and one of them at least."""
+        data = super().clean() or self.cleaned_data
+        for file, number in (("pool", "n"), ("candidates", "adversarial_n")):
+            if file in data and number in data and bool(data[file]) != bool(data[number]):
+                missing = number if data[file] else file
+                self.add_error(
+                    missing, _("A file and the number of its items go together: give both or neither.")
+                )
+        if not self.errors and not data["pool"] and not data["candidates"]:
+            raise forms.ValidationError(_("Give a pool to draw from, or candidates to choose from, or both."))
+        if not self.errors and data["training"] and not data["candidates"]:
+            self.add_error(
+                "training", _("Training data only matter for candidates; give a file of these too.")
+            )
+        return data
 
 
 # Items
@@ -436,6 +610,17 @@ class AssignForm(ExpertsForm):
             "verdict counts. Left empty: none."
         ),
     )
+    again = forms.FloatField(
+        label=_("Share that comes again, in %"),
+        min_value=0,
+        max_value=100,
+        required=False,
+        initial=USUAL_SHARE,
+        help_text=_(
+            "Of what the experts of late items judged before: so much is mixed in among the new, unmarked, and shows "
+            "whether they judge as they did. 0: nothing. Left empty: 5."
+        ),
+    )
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
@@ -443,13 +628,21 @@ class AssignForm(ExpertsForm):
         help_text=_("Which unit falls into which part. The same seed gives the same parts."),
     )
 
-    def __init__(self, *args: Any, k: int, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, k: int, late: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if not late:
+            del self.fields["again"]
         design = self.fields["design"]
         assert isinstance(design, forms.ChoiceField)
         design.choices = [(name, words) for name, words in DESIGNS if DESIGN_K.get(name, k) == k]
         if k != DESIGN_K["single"]:
             del self.fields["overlap"]
+
+    @property
+    def share_again(self) -> float:
+        """The share of what was judged before that comes again beside late items."""
+        given: float | None = self.cleaned_data.get("again")
+        return USUAL_SHARE if given is None else given
 
     def clean_quotas(self) -> list[int] | None:
         """Whole numbers, with commas or blanks between."""

@@ -16,7 +16,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from annotation.models import Campaign, Membership, User
+from annotation.models import Campaign, Guideline, Membership, User
 
 P = ParamSpec("P")
 
@@ -30,9 +30,13 @@ ARCHIVED = gettext_noop(
 
 
 class PersonRequest(HttpRequest):
-    """The request of somebody who signed in (for type checkers: `user` is never anonymous)."""
+    """The request of somebody who signed in (for type checkers: `user` is never anonymous).
+
+    `guideline`: on pages that open once a change is acknowledged, the guidelines in force.
+    """
 
     user: User
+    guideline: Guideline | None
 
 
 def membership_for(user: User, slug: str, *roles: Membership.Role) -> Membership:

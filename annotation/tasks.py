@@ -12,7 +12,7 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from annotation.models import Job
-from annotation.services import import_files, jobs, labels
+from annotation.services import evaluation_set_files, import_files, jobs, labels
 
 log = logging.getLogger("assay.jobs")
 
@@ -45,3 +45,9 @@ def finalize(job_id: int) -> None:
 def import_items(job_id: int) -> None:
     """An uploaded file, too long to be stored while somebody waits for the page."""
     jobs.run(job_id, import_files.import_work)
+
+
+@shared_task(name="annotation.build_set")
+def build_set(job_id: int) -> None:
+    """An evaluation set from uploaded files, to be built or to be stored."""
+    jobs.run(job_id, evaluation_set_files.work)

@@ -12,6 +12,7 @@ from annotation.views import (
     campaign_state,
     campaigns,
     discussion,
+    evaluation_sets,
     examples,
     exports,
     guidelines,
@@ -84,6 +85,21 @@ manager_urls: Urls = [
     path("import/<uuid:token>/findings.csv", imports.import_findings, name="import_findings"),
     path("import/<uuid:token>/confirm/", imports.import_confirm, name="import_confirm"),
     path("import/<uuid:token>/discard/", imports.import_discard, name="import_discard"),
+    path("evaluation-set/", evaluation_sets.evaluation_set, name="evaluation_set"),
+    path(
+        "evaluation-set/<uuid:token>/", evaluation_sets.evaluation_set_preview, name="evaluation_set_preview"
+    ),
+    path(
+        "evaluation-set/<uuid:token>/set.csv", evaluation_sets.evaluation_set_file, name="evaluation_set_file"
+    ),
+    path(
+        "evaluation-set/<uuid:token>/save/", evaluation_sets.evaluation_set_save, name="evaluation_set_save"
+    ),
+    path(
+        "evaluation-set/<uuid:token>/discard/",
+        evaluation_sets.evaluation_set_discard,
+        name="evaluation_set_discard",
+    ),
     path("items/", items.campaign_items, name="campaign_items"),
     path("items/<int:pk>/withdraw/", items.item_withdraw, name="item_withdraw"),
     path("items/<int:pk>/restore/", items.item_restore, name="item_restore"),
@@ -160,6 +176,12 @@ manager_urls: Urls = [
         r"^export/names/annotations\.(?P<format>csv|jsonl|xlsx|parquet)$",
         exports.export_names,
         name="export_names",
+    ),
+    path("export/shapes/", exports.export_shapes, name="export_shapes"),
+    re_path(
+        r"^export/shapes/(?P<shape>[a-z-]{1,20})/(?P<what>items|annotations)$",
+        exports.export_in_shape,
+        name="export_in_shape",
     ),
 ]
 

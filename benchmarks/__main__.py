@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psycopg2
 
-from benchmarks import campaigns, coverage
+from benchmarks import campaigns, coverage, sets
 from benchmarks.bulk import Bulk, measure_bulk
 from benchmarks.judging import Load, measure
 from benchmarks.site import Site, free_port
@@ -151,6 +151,10 @@ def _campaigns(_folder: Path, _arguments: argparse.Namespace) -> list[str]:
     return [campaigns.section(CAMPAIGNS)]
 
 
+def _sets(_folder: Path, _arguments: argparse.Namespace) -> list[str]:
+    return [sets.section()]
+
+
 PARTS: dict[str, Callable[[Path, argparse.Namespace], list[str]]] = {
     "judging": _judging,
     "sizes": _sizes,
@@ -158,8 +162,9 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], list[str]]] = {
     "stats": _stats,
     "coverage": _coverage,
     "campaigns": _campaigns,
+    "sets": _sets,
 }
-WITHOUT_LOAD = ("bulk", "stats", "coverage", "campaigns")
+WITHOUT_LOAD = ("bulk", "stats", "coverage", "campaigns", "sets")
 
 
 def _loads(site: Site, *, server: int, seconds: int) -> list[tuple[Load, Load]]:

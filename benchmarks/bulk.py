@@ -36,10 +36,10 @@ def _compounds() -> str:
     """2,160 compounds in five contexts, of the inventory's own atoms."""
     names = [
         f"{verb} {det} {adj} {noun}"
-        for verb in sorted(ATOMS.verbs)
-        for det in sorted(ATOMS.determiners)
-        for adj in sorted(ATOMS.adjectives)
-        for noun in sorted(ATOMS.nouns)
+        for verb in sorted(ATOMS.kinds["V"])
+        for det in sorted(ATOMS.kinds["DET"])
+        for adj in sorted(ATOMS.kinds["ADJ"])
+        for noun in sorted(ATOMS.kinds["N"])
     ][:COMPOUNDS]
     rows = [
         [

@@ -27,9 +27,10 @@ SELECT {campaign}, {batch}, 't' || n, n, '', '', '', '[]', 0 FROM numbers
 """
 ITEMS = """
 INSERT INTO annotation_item (campaign_id, unit_id, batch_id, position, key, key_folded, given_key, translation,
-    digest, head, relation, tail, item_class, split, imported_label, retired_why)
+    digest, head, relation, tail, item_class, split, imported_label, retired_why,
+    origin)
 SELECT campaign_id, id, batch_id, position, key, key, true, '', '', 'PersonX finish marathon number ' || position,
-    'xWant', 'PersonX rest PersonX leg', '', '', '', ''
+    'xWant', 'PersonX rest PersonX leg', '', '', '', '', '{{}}'
 FROM annotation_unit WHERE campaign_id = {campaign}
 """
 PART_UNITS = """

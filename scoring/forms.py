@@ -329,6 +329,7 @@ class PlanForm(forms.Form):
             )
         if "auc" in self.fields and "auc" not in of:
             del self.fields["auc"]
+            self.fields["rate"].help_text = _("Empty: what was found so far, else 50.")
 
 
 PLANNED = {
@@ -539,6 +540,14 @@ class SpotCheckDecisionForm(forms.Form):
             decision = self.fields["decision"]
             assert isinstance(decision, forms.ChoiceField)
             decision.choices = [(value, word) for value, word in DECISIONS if value != Decision.REWORK]
+
+    def only_stop(self) -> None:
+        """Offer nothing else: the check is not finished."""
+        self._offer([])
+        decision = self.fields["decision"]
+        assert isinstance(decision, forms.ChoiceField)
+        decision.choices = [(value, word) for value, word in DECISIONS if value == Decision.STOPPED]
+        decision.initial = Decision.STOPPED
 
     def _offer(self, parts: list[tuple[str, str]]) -> None:
         field = self.fields.get("rework")

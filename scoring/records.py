@@ -94,12 +94,27 @@ def _comparison(document: Document) -> Iterator[Record]:
         yield from _differences(made["differences"])
     yield from _differences(document["differences"])
     yield from _differences((document["pair"] or {"differences": ()})["differences"], table="pair")
+    for name, one in _shifts(document["judging"]["shift"]):
+        yield {
+            "table": "shift",
+            "name": name,
+            "n": one["n"],
+            "difference": one["difference"],
+            **_bounds("ci95", one["ci95"]),
+        }
     for row in document["heat_map"]["rows"]:
         for system, share in zip(document["heat_map"]["systems"], row["percent"], strict=True):
             yield {"table": "compound", "name": system, "compound": row["compound"], "mean": share}
     parted = document["differing"] or {"instances": ()}
     for one in parted["instances"]:
         yield {"table": "instance", "a": parted["a"], "b": parted["b"], **one}
+
+
+def _shifts(shift: Document | None) -> Iterator[tuple[str, Document]]:
+    """All experts together, and each."""
+    if shift:
+        yield "all", shift["pooled"]
+        yield from shift["by_person"].items()
 
 
 def _differences(

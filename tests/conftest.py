@@ -19,10 +19,12 @@ from urllib.parse import quote
 
 import pytest
 from django.conf import settings
+from django.core.management.color import no_style
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
+from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,6 +40,21 @@ def pytest_configure() -> None:
     # A query of Django makes thousands of objects that end at once; looking among them for circles took a tenth of
     # the time of all tests.
     gc.set_threshold(50_000, 10, 10)
+
+
+# What Django makes from the models once all tables are there. Nothing changes it, and to throw it away and make it anew
+# took most of the time in which a test that commits was cleared up.
+MADE_FROM_MODELS = {"auth_permission", "django_content_type"}
+
+
+def empty_tables(_test: TransactionTestCase) -> None:
+    """After a test that commits: every table is empty but those."""
+    there = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    tables = [table for table in there if table not in MADE_FROM_MODELS]
+    connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), tables))
+
+
+TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[attr-defined]
 
 
 def pytest_collection_finish() -> None:
@@ -70,11 +87,31 @@ def watch(connection: BaseDatabaseWrapper, **_about: Any) -> None:
 
 
 LONGEST = "tests/test_campaign_walk.py"
+ONLY_DATABASE = "--only-database"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        ONLY_DATABASE,
+        action="store_true",
+        help="leave out tests that may not touch the database: on another one they find the same",
+    )
+
+
+def may_touch_database(item: pytest.Item) -> bool:
+    """pytest-django refuses a connection to all others."""
+    fixtures = {"db", "transactional_db", "live_server"} & set(getattr(item, "fixturenames", ()))
+    of_django = issubclass(getattr(item, "cls", None) or object, TransactionTestCase)
+    return bool(fixtures or of_django or item.get_closest_marker("django_db"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes longest comes first, or one process works on it alone at the end."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    if config.getoption(ONLY_DATABASE):
+        left_out = [item for item in items if not may_touch_database(item)]
+        items[:] = [item for item in items if may_touch_database(item)]
+        config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

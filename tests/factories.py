@@ -326,3 +326,36 @@ def make_repeat(row: Assignment, *, position: int) -> Assignment:
     )
     place = {"round": again, "part": row.part, "position": position, "row": row.row, "queue": position}
     return make_assignment(row.item, row.expert, slot=row.slot, **place)
+
+
+def make_side_by_side(campaign: Campaign) -> Campaign:
+    """Translations of a context are shown beside each other."""
+    return make_display(campaign, Campaign.Display.SIDE_BY_SIDE)
+
+
+def make_display(campaign: Campaign, display: str) -> Campaign:
+    """As if chosen, whatever was judged before."""
+    campaign.display = display
+    campaign.save(update_fields=["display"])
+    return campaign
+
+
+def make_variants(item: Item, n: int) -> list[Item]:
+    """So many more translations of this one's context."""
+    # Far behind all others: compounds that are made later find their places free.
+    last = max(1_000_000, *item.campaign.items.values_list("position", flat=True))
+    return [
+        Item.objects.create(
+            campaign=item.campaign,
+            unit=item.unit,
+            context=item.context,
+            batch=item.batch,
+            position=last + more,
+            key=f"{item.key}/{more}",
+            key_folded=f"{item.key}/{more}",
+            given_key=False,
+            translation=f"{item.translation}（译文{more + 1}）",
+            digest=f"{last + more:064x}",
+        )
+        for more in range(1, n + 1)
+    ]

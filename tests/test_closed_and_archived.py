@@ -6,13 +6,15 @@ place in them fails.
 """
 
 from collections.abc import Callable, Mapping
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import get_commands
+from django.http import HttpResponse
 from django.test import Client
-from django.urls import reverse
+from django.urls import resolve, reverse
 from django.utils import timezone
 
 from annotation.models import Assignment, Campaign, HandIn, Item, Round
@@ -88,6 +90,7 @@ def test_an_archived_campaign_is_only_read(name: str, cast: Cast, mei: Client) -
 STORING_COMMANDS: dict[str, tuple[str, ...]] = {
     "add_member": ("main", "bo", "--role", "expert"),
     "assign_parts": ("main", "--experts", "ada,lin"),
+    "build_set": ("--pool", "pool.csv", "--n", "1", "--seed", "1", "--campaign", "main"),
     "finalize": ("main",),
     "import_annotations": ("main", "answers.csv"),
     "import_cognition": (
@@ -102,7 +105,7 @@ STORING_COMMANDS: dict[str, tuple[str, ...]] = {
     "score": ("main", "predictions.csv", "--system", "base"),
 }
 OTHER_COMMANDS = {
-    "create_campaign", "load_sample", "sign_in_links",  # of no campaign that is there
+    "check_compounds", "create_campaign", "load_sample", "sign_in_links",  # of no campaign that is there
     "curve", "export", "plan", "report", "verify",  # they read
 }  # fmt: skip
 
@@ -250,6 +253,7 @@ GIVES_WORK: dict[str, Callable[[Cast, Client], tuple[dict[str, Any], dict[str, A
 # A closed campaign can still be looked at, corrected, labelled, talked about and taken apart.
 GIVES_NONE = {
     *("campaign_names", "campaign_settings", "campaign_import", "import_confirm", "import_discard"),
+    *("evaluation_set", "evaluation_set_save", "evaluation_set_discard"),
     *("item_withdraw", "item_restore", "item_discuss", "item_decide", "item_decision_back", "guideline_new"),
     *("precedents", "precedent_retire", "examples", "example_score", "example_retire", "wording"),
     *("wording_confirm", "question_answer", "evidence", "audit_names", "campaign_close", "campaign_reopen"),
@@ -270,6 +274,7 @@ GIVES_NONE = {
     ),
     *("submissions", "submissions_settings", "submissions_again", "releases", "discussion"),
     *("discussion_seen", "discussion_resolve", "discussion_reopen", "problem_leave", "export"),
+    "export_in_shape",
 }
 
 
@@ -305,3 +310,59 @@ def test_a_closed_campaign_gives_no_work_out(name: str, cast: Cast, mei: Client)
     else:
         assert done.status_code in (200, 302)  # 200: links for those who have no password yet
         assert CLOSED not in text_of(done)
+
+
+# What their pages offer.
+
+
+class Offered(HTMLParser):
+    """Where the forms of a page lead that can be sent: those with a button that is not switched off."""
+
+    def __init__(self, page: HttpResponse, here: str) -> None:
+        super().__init__()
+        self.here, self.inside = here, False
+        self.open, self.found = "", set[str]()
+        self.feed(page.content.decode())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "main":
+            self.inside = True
+        elif tag == "form" and self.inside and given.get("method") == "post":
+            self.open = given.get("action") or self.here
+        elif tag == "button" and self.open and "disabled" not in given:
+            self.found.add(resolve(self.open.partition("?")[0]).url_name or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "main":
+            self.inside = False
+        elif tag == "form":
+            self.open = ""
+
+
+READ_BY_MANAGERS = [
+    name
+    for name, route in ROUTES.items()
+    if MANAGER in route.allowed and route.get is not None and needs_slug(name) and not name.startswith("api_")
+]
+
+
+@pytest.mark.parametrize("name", READ_BY_MANAGERS)
+def test_an_archived_campaign_offers_nothing_that_it_refuses(name: str, cast: Cast, mei: Client) -> None:
+    arguments = ROUTES[name].with_(cast)
+    archive(cast.campaign)
+    address = reverse(name, kwargs={"slug": "main", **arguments})
+    page = mei.get(address)
+    if page.status_code == 200 and isinstance(page, HttpResponse) and "html" in page["Content-Type"]:
+        offered = Offered(page, address).found & set(SENT_BY_MANAGERS)
+        assert offered - READ_IN_THE_ARCHIVE == set()
+
+
+@pytest.mark.parametrize("name", READ_BY_MANAGERS)
+def test_a_closed_campaign_offers_no_work_to_give_out(name: str, cast: Cast, mei: Client) -> None:
+    arguments = ROUTES[name].with_(cast)
+    close_campaign(cast.campaign, reason="The money is spent.", by=cast.mei)
+    address = reverse(name, kwargs={"slug": "main", **arguments})
+    page = mei.get(address)
+    if page.status_code == 200 and isinstance(page, HttpResponse) and "html" in page["Content-Type"]:
+        assert Offered(page, address).found & GIVES_WORK.keys() == set()

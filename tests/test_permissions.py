@@ -30,6 +30,7 @@ from annotation.services.access import create_invitation, create_token
 from annotation.services.batches import close_batch
 from annotation.services.discussion import open_thread
 from annotation.services.dry_runs import open_dry_run
+from annotation.services.evaluation_set_files import UPLOAD, build_upload
 from annotation.services.gold import mark
 from annotation.services.import_files import check
 from annotation.services.jobs import request as request_job
@@ -136,6 +137,15 @@ def an_upload(cast: Cast) -> dict[str, Any]:
     file = SimpleUploadedFile("items.csv", content)
     upload = uploads.keep(cast.campaign, "items", {"file": file}, options={}, by=cast.mei)
     check(cast.campaign, upload)
+    return {"token": upload.token}
+
+
+def a_built_set(cast: Cast) -> dict[str, Any]:
+    """A set that Mei built and has not stored."""
+    files = {"pool": SimpleUploadedFile("pool.csv", b"head,relation,tail\r\nPersonX eat,xWant,to sleep\r\n")}
+    options = {"n": 1, "leave_out": [], "seed": 1}
+    upload = uploads.keep(cast.campaign, UPLOAD, files, options=options, by=cast.mei)
+    build_upload(cast.campaign, upload)
     return {"token": upload.token}
 
 
@@ -357,6 +367,11 @@ ROUTES = {
     "import_findings": Route({MANAGER}, get=200, with_=an_upload),
     "import_confirm": Route({MANAGER}, post=400, with_=an_upload),
     "import_discard": Route({MANAGER}, post=302, with_=an_upload),
+    "evaluation_set": Route({MANAGER}, get=200, post=400),
+    "evaluation_set_preview": Route({MANAGER}, get=200, with_=a_built_set),
+    "evaluation_set_file": Route({MANAGER}, get=200, with_=a_built_set),
+    "evaluation_set_save": Route({MANAGER}, post=302, with_=a_built_set),
+    "evaluation_set_discard": Route({MANAGER}, post=302, with_=a_built_set),
     "campaign_items": Route({MANAGER, VIEWER}, get=200),
     "item_withdraw": Route({MANAGER}, post=409, with_=an_item),  # without a reason
     "item_restore": Route({MANAGER}, post=302, with_=an_item),
@@ -448,6 +463,10 @@ ROUTES = {
         {MANAGER, VIEWER}, get=200, post=200, with_=lambda cast: {"what": "items", "format": "csv"}
     ),
     "export_names": Route({MANAGER}, post=200, with_=lambda cast: {"format": "csv"}),
+    "export_shapes": Route({MANAGER, VIEWER}, get=200),
+    "export_in_shape": Route(
+        {MANAGER, VIEWER}, get=200, post=200, with_=lambda cast: {"shape": "label-studio", "what": "items"}
+    ),
     "compute": Route({MANAGER}, post=302),
     "compute_agreement": Route({MANAGER}, post=302),
     "compute_part": Route({MANAGER}, post=302, with_=adas_part),

@@ -15,6 +15,7 @@ from annotation.services.sheets import Answer, Sheet, Timing
 Id = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Seconds = Annotated[float, Meta(ge=0, le=1e7)]
+MOST_ROWS = 1000  # of a screen: a compound side by side holds every distinct translation of all its contexts
 Word = Annotated[str, Meta(max_length=40, pattern=r"^[^\x00]*$")]
 
 
@@ -60,13 +61,15 @@ def _label(given: str | float | bool | None) -> str:
 class ConditionsBody(Struct, omit_defaults=True):
     """What stood before the expert when they answered; what is not said is taken from the request and the campaign.
 
-    `rest`: how many rows of a compound were answered by “rest correct”, the key `a` or its button.
+    `rest`: how many rows of a compound were answered by “rest correct”, the key `a` or its button. `display`: whether
+    one translation of each context stood on the screen, or all of a context side by side.
     """
 
     language: Literal["en", "zh-hans"] | None = None
     reference: Literal["hidden", "on_demand", "shown"] | None = None
     highlight: Literal["source", "translation"] | None = None
-    rest: Annotated[int, Meta(ge=0, le=100)] | None = None
+    rest: Annotated[int, Meta(ge=0, le=MOST_ROWS)] | None = None
+    display: Literal["alone", "side_by_side"] | None = None
 
 
 class SheetBody(Struct):
@@ -75,7 +78,7 @@ class SheetBody(Struct):
     """
 
     client_key: UUID
-    answers: Annotated[list[AnswerBody], Meta(min_length=1, max_length=100)]
+    answers: Annotated[list[AnswerBody], Meta(min_length=1, max_length=MOST_ROWS)]
     seconds: Seconds | None = None
     visible_seconds: Seconds | None = None
     active_seconds: Seconds | None = None
@@ -109,7 +112,7 @@ class SheetBody(Struct):
 class LaterBody(Struct):
     """The rows of the screen to put at the end of one's part."""
 
-    assignments: Annotated[list[Id], Meta(min_length=1, max_length=100)]
+    assignments: Annotated[list[Id], Meta(min_length=1, max_length=MOST_ROWS)]
 
 
 B = TypeVar("B", bound=Struct)

@@ -14,7 +14,15 @@ from rest_framework.views import exception_handler
 
 from annotation.formats.errors import FormatError
 from annotation.protocol.errors import ProtocolError
-from annotation.services.errors import KeptAside, KeyReused, NotAcknowledged, NotYours, Refused, Stale
+from annotation.services.errors import (
+    KeptAside,
+    KeyReused,
+    NotAcknowledged,
+    NoticeUnread,
+    NotYours,
+    Refused,
+    Stale,
+)
 from annotation.services.sentences import translated
 
 # Those that say no more than their sentence.
@@ -23,6 +31,7 @@ _REFUSALS: dict[type[Refused], tuple[int, str]] = {
     KeyReused: (422, "key_reused"),
     KeptAside: (409, "kept_aside"),
     NotAcknowledged: (409, "guidelines_unread"),
+    NoticeUnread: (409, "notice_unread"),
 }
 
 

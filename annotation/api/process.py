@@ -66,6 +66,9 @@ def _round(line: RoundLine) -> Document:
 def batches(request: Request, slug: str) -> Response:
     """What was given out of the main round at a time, the first batch first: its parts, how far it is, whether it is
     frozen, and what it was closed without. People stand under their pseudonyms; parts count from 1.
+
+    `repeats` are the hidden repeats among its units: no items, and counted apart; `missing` and `closed_without` count
+    all answers, theirs too.
     """
     campaign = campaign_for(person(request), slug, MANAGER, VIEWER)
     return Response({"results": [_batch(batch) for batch in batches_of(campaign)]})
@@ -78,6 +81,7 @@ def _batch(batch: Batch) -> Document:
         "items": batch.n_items,
         "given": batch.given,
         "answered": batch.answered,
+        "repeats": {"given": batch.repeats_given, "answered": batch.repeats_answered},
         "missing": dict(batch.missing),
         "not_handed_in": list(batch.not_handed_in),
         "closed_at": batch.closed_at,

@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from annotation.api.authentication import SeatCaller, seat_caller
 from annotation.api.bodies import SheetBody, read_body, schema_of
 from annotation.api.errors import plain_answer
-from annotation.api.expert import expert_in, own_screen
+from annotation.api.expert import expert_in, own_screen, refuse_for_who_has_not_read
 from annotation.api.parameters import person, whole_number
 from annotation.api.permissions import refuse_other_user
 from annotation.models import Annotation, Campaign, User
@@ -33,11 +33,14 @@ class NextSerializer(serializers.Serializer[Any]):
     """Screens in the order they come up; progress is counted only where it was asked for.
 
     A screen's `id` and a row's `assignment` are numbers that only the caller knows them by, the same in every request.
+    Where translations are shown side by side, a screen holds a whole compound, and the rows of one context, which bear
+    the same `context`, stand together.
 
     `guideline` is the version that their judge knows, under which answers are stored: send it back with an answer that
     may arrive later. `read_first` are the pages that the person should open before they judge: what is recorded, and
     what is new in the guidelines. Until they have confirmed the latter, answers stand under the version before, and
-    those of a re-judgement are refused (409, `guidelines_unread`).
+    those of a re-judgement are refused (409, `guidelines_unread`). Until they have confirmed that they know what is
+    recorded, a program that works for them is refused everywhere here (409, `notice_unread`).
     """
 
     units = serializers.ListField(child=serializers.DictField())
@@ -60,6 +63,7 @@ class SavedSerializer(serializers.Serializer[Any]):
 def next_units(request: Request, slug: str) -> Response:
     """The screens to judge next."""
     member = membership_for(person(request), slug, EXPERT)
+    refuse_for_who_has_not_read(request)
     campaign, expert = member.campaign, member.user_id
     count, after = whole_number(request, "count", 1), whole_number(request, "after", None)
     shown = guideline_shown(campaign)
@@ -121,6 +125,8 @@ class Answers(APIView):
     @extend_schema(request={"application/json": schema_of(SheetBody)}, responses=SavedSerializer)
     def post(self, request: Request, slug: str, unit: int) -> Response:
         """Save the answers to one screen, all or nothing; the same key and body again get the same reply."""
+        if person(request).notice_read_at is None:
+            expert_in(request, slug)  # which says so, but to nobody else's campaign
         body = read_body(request._request, SheetBody)
         expert = person(request).pk
         judged = save_answers(

@@ -6,9 +6,10 @@ name and i ("NP-0001"), never its text, which can occur twice.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from annotation.formats.cells import excerpt, is_blank
 from annotation.formats.columns import Record, as_in_header, given_text, match_columns, records
@@ -16,6 +17,7 @@ from annotation.formats.compound_units import CompoundRow, contradictions
 from annotation.formats.compounds import TYPES, stands_in
 from annotation.formats.decoding import detect_encoding, text_lines
 from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.judgements import JudgementRow
 from annotation.formats.keys import id_key, unit_key
 from annotation.formats.rows import FileRows, in_line_order
 from annotation.formats.tables import read_table
@@ -146,6 +148,31 @@ def read_lines(path: Path) -> list[str]:
                 say("{name}: the line holds U+0000, which cannot be stored.", name=path.name), line=number
             )
     return lines
+
+
+def verdicts(
+    files: CognitionFiles, *, annotator: str, left_out: frozenset[int] = frozenset()
+) -> FileRows[JudgementRow]:
+    """The verdicts as judgements by one person, without those of the lines that are left out."""
+    judged = tuple(
+        JudgementRow(
+            line=row.line,
+            number=number,
+            key=row.key,
+            texts={},
+            annotator=annotator,
+            label=label,
+            seconds=None,
+            note=None,
+            revision=None,
+            system=row.system,
+            run=row.run or "",
+        )
+        for number, (row, label) in enumerate(zip(files.rows, files.labels, strict=True), start=1)
+        if label is not None and row.line not in left_out
+    )
+    file: FileRows[Any] = files.as_file()
+    return replace(file, rows=judged, n_rows=len(judged), errors=(), warnings=())
 
 
 @dataclass

@@ -71,9 +71,11 @@ def match_columns(
     return MatchedColumns(given, places, tuple(unknown))
 
 
-def match_item_columns(header: tuple[str, ...], protocol: Protocol) -> MatchedColumns:
-    """Matches the header of an item file with the columns of its protocol."""
-    return match_columns(header, known=protocol.column_names, needed=protocol.needed_columns)
+def match_item_columns(
+    header: tuple[str, ...], protocol: Protocol, *, more: tuple[str, ...] = ()
+) -> MatchedColumns:
+    """Matches the header of an item file with the columns of its protocol, and with `more` that may be there."""
+    return match_columns(header, known=(*protocol.column_names, *more), needed=protocol.needed_columns)
 
 
 def as_in_header(issues: Iterable[RowIssue], given: Mapping[str, str]) -> list[RowIssue]:

@@ -3,11 +3,9 @@
 Whether the rows fit a campaign is decided against its items; here they are only read.
 """
 
-import re
 from dataclasses import dataclass, field
-from math import isfinite
 
-from annotation.formats.cells import excerpt, is_blank
+from annotation.formats.cells import excerpt, finite_number, is_blank
 from annotation.formats.columns import Record, given_text, match_columns, needed_texts
 from annotation.formats.compounds import context_number
 from annotation.formats.errors import RowIssue
@@ -24,12 +22,10 @@ from annotation.formats.keys import ItemKey, repeated_id_message
 from annotation.formats.reading import Reading
 from annotation.formats.rows import FileRows, Table
 from annotation.protocol.sentences import say
-from annotation.protocol.text import fold_key
 
 # Without a context number the contexts of a compound are taken in the order of the file.
 _NAMING = {"compound": ("compound",), "triple": ("head", "relation", "tail")}
 VALUES = {"compound": "translation", "triple": "prediction"}
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +112,8 @@ def _score(record: Record, problems: list[RowIssue]) -> float | None:
     if text is None:
         problems.append(RowIssue(record.line, "prediction", say("The prediction is empty.")))
         return None
-    number = fold_key(text)
-    score = float(number) if _NUMBER.fullmatch(number) else None
-    if score is None or not isfinite(score):
+    score = finite_number(text)
+    if score is None:
         message = say("“{text}” is not a number; write one such as 0, 1 or 0.73.", text=excerpt(text))
         problems.append(RowIssue(record.line, "prediction", message))
-        return None
     return score

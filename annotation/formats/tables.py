@@ -42,7 +42,13 @@ def read_table(source: Path | bytes, *, name: str) -> Table:
     data = source if isinstance(source, bytes) else _bytes_of(source)
     if not data:
         raise FormatError(say("The file is empty."))
-    table = _read(data, name)
+    return checked(_read(data, name))
+
+
+def checked(table: Table) -> Table:
+    """The table with its first rows, once what holds for every table was looked at: its header, that it has data rows,
+    and, row by row, that nothing in it cannot be stored.
+    """
     _check_header(table)
     rows = _without_nul(table)
     first = tuple(islice(rows, FIRST_ROWS))

@@ -1,7 +1,9 @@
 """Triple items: one row is one triple of head, relation and tail."""
 
+import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from annotation.formats.cells import excerpt, fold_header, whole_number
 from annotation.formats.columns import Record, empty_cells, given_text, match_item_columns
@@ -14,6 +16,10 @@ from annotation.protocol.text import fold_key
 from annotation.protocol.triple import TRIPLE
 from annotation.protocol.wording import Wording, default_wording
 
+# Where an item came from and why it was chosen: what building a set writes, beside the columns of the protocol.
+ORIGIN = "origin"
+ORIGIN_LENGTH = 5000
+
 _DEFAULT = default_wording(TRIPLE.name)
 _SPLITS = {"dev": "dev", "tst": "test", "test": "test", "trn": "train", "train": "train"}
 _LABELS = {"true": "1", "false": "0"}
@@ -24,7 +30,8 @@ class TripleRow:
     """One triple to judge. Texts are as given, outer spaces included; what a file leaves out is None.
 
     `triple_id` is None where the file has no such column: then `key` is derived. `item_class` is the column
-    `class`; `split` is dev, test or train; `label` an imported final label, "1" (plausible) or "0".
+    `class`; `split` is dev, test or train; `label` an imported final label, "1" (plausible) or "0". `origin` says where
+    the item came from, where a set was built.
     """
 
     line: int
@@ -36,6 +43,7 @@ class TripleRow:
     item_class: str | None
     split: str | None
     label: str | None
+    origin: Mapping[str, Any] | None = None
 
 
 def read_triples(table: Table, *, wording: Wording = _DEFAULT) -> FileRows[TripleRow]:
@@ -45,7 +53,7 @@ def read_triples(table: Table, *, wording: Wording = _DEFAULT) -> FileRows[Tripl
     Without ids a triple is known by (head, relation, tail) and its occurrence; a repetition is a warning, and
     so is a class that stands in no group.
     """
-    matched = match_item_columns(table.header, TRIPLE)
+    matched = match_item_columns(table.header, TRIPLE, more=(ORIGIN,))
     return _Triples(
         matched=matched,
         has_id=TRIPLE.id_column in matched,
@@ -67,7 +75,7 @@ class _Triples(Reading[TripleRow]):
 
     def row(self, record: Record, problems: list[RowIssue]) -> TripleRow | None:
         problems += self._row_problems(record)
-        split, label = _split(record, problems), _label(record, problems)
+        split, label, origin = _split(record, problems), _label(record, problems), _origin(record, problems)
         if problems:
             return None
         cells = record.cells
@@ -81,6 +89,7 @@ class _Triples(Reading[TripleRow]):
             item_class=given_text(record, "class"),
             split=split,
             label=label,
+            origin=origin,
         )
 
     def _key(self, record: Record) -> ItemKey:
@@ -121,18 +130,22 @@ class _Triples(Reading[TripleRow]):
 
     def _row_problems(self, record: Record) -> list[RowIssue]:
         problems = empty_cells(record, TRIPLE, has_id=self.has_id)
-        relation = given_text(record, "relation")
-        if relation is not None and relation not in self.relations:
-            spellings = {fold_header(name): name for name in self.relations}
-            near = spellings.get(fold_header(relation))
-            advice = (
-                say("did you mean “{near}”?", near=near)
-                if near
-                else say("the relations are {relations}.", relations=", ".join(self.relations))
-            )
-            message = say("“{relation}” is no relation; {advice}", relation=excerpt(relation), advice=advice)
-            problems.append(RowIssue(record.line, "relation", message))
-        return problems
+        return problems + relation_problems(record, self.relations)
+
+
+def relation_problems(record: Record, relations: Collection[str]) -> list[RowIssue]:
+    """That the row's relation is none of these, which are matched exactly; nothing where the cell is blank."""
+    relation = given_text(record, "relation")
+    if relation is None or relation in relations:
+        return []
+    near = {fold_header(name): name for name in relations}.get(fold_header(relation))
+    advice = (
+        say("did you mean “{near}”?", near=near)
+        if near
+        else say("the relations are {relations}.", relations=", ".join(relations))
+    )
+    message = say("“{relation}” is no relation; {advice}", relation=excerpt(relation), advice=advice)
+    return [RowIssue(record.line, "relation", message)]
 
 
 _BESIDE = ("class", "split", "label")  # what a row may say of a triple
@@ -196,3 +209,33 @@ def _label(record: Record, problems: list[RowIssue]) -> str | None:
         message = say("“{text}” is no final label; write 1 (plausible) or 0.", text=excerpt(text))
         problems.append(RowIssue(record.line, "label", message))
     return label
+
+
+def _origin(record: Record, problems: list[RowIssue]) -> Mapping[str, Any] | None:
+    """The JSON object that building a set writes and exports give back; any other text is kept as a note."""
+    text = given_text(record, ORIGIN)
+    if text is None:
+        return None
+    if len(text) > ORIGIN_LENGTH:
+        message = say(
+            "The text has {n} characters; at most {limit} can be stored.",
+            n=f"{len(text):,}",
+            limit=f"{ORIGIN_LENGTH:,}",
+        )
+        problems.append(RowIssue(record.line, ORIGIN, message))
+        return None
+    return _json_object(text) or {"note": text}
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    """The object that a text is in JSON, None for any other text and for what no database stores."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        found = json.loads(text)
+        stored = json.dumps(
+            found, ensure_ascii=False, allow_nan=False
+        ).encode()  # refuses NaN, halves of characters
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and b"\\u0000" not in stored else None

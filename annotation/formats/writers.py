@@ -96,15 +96,20 @@ def write_jsonl(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Itera
     lines: list[str] = []
     size = 0
     for row in rows:
-        record = {name: _json_value(cell) for name, cell in zip(columns, row, strict=True)}
-        line = json.dumps(record, ensure_ascii=False, allow_nan=False)
-        lines.append(_LINE_BREAKERS.sub(lambda found: f"\\u{ord(found[0]):04x}", line))
+        line = json_line({name: _json_value(cell) for name, cell in zip(columns, row, strict=True)})
+        lines.append(line)
         size += len(line)
         if size >= _CHUNK:
             yield ("\n".join(lines) + "\n").encode()
             lines, size = [], 0
     if lines:
         yield ("\n".join(lines) + "\n").encode()
+
+
+def json_line(value: object) -> str:
+    """A value as JSON that stays on one line in every tool."""
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _LINE_BREAKERS.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
 def write_xlsx(

@@ -13,6 +13,16 @@ class Campaign(models.Model):
         COMPOUND = "compound", _("Compounds")
         TRIPLE = "triple", _("Triples")
 
+    class Display(models.TextChoices):
+        """How the translations of a compound stand before an expert.
+
+        Alone, a screen holds one translation of each context, and what else was produced for it comes up later. Side
+        by side, a screen holds the whole compound, one context at a time with all its distinct translations.
+        """
+
+        ALONE = "alone", _("one translation of a sentence on a screen")
+        SIDE_BY_SIDE = "side_by_side", _("all translations of a sentence side by side")
+
     class Reference(models.TextChoices):
         HIDDEN = "hidden", _("hidden")
         ON_DEMAND = "on_demand", _("on demand")
@@ -34,6 +44,9 @@ class Campaign(models.Model):
     seed = models.PositiveIntegerField(default=0)
     reference = models.CharField(
         _("reference"), max_length=20, choices=Reference, default=Reference.ON_DEMAND
+    )
+    display = models.CharField(
+        _("display of translations"), max_length=20, choices=Display, default=Display.ALONE
     )
     zero_detail = models.BooleanField(_("say why a triple is not plausible"), default=False)
     reasons = models.CharField(

@@ -139,6 +139,8 @@ class Item(models.Model):
     item_class = models.CharField(max_length=40, blank=True)
     split = models.CharField(max_length=20, blank=True)
     imported_label = models.CharField(max_length=3, blank=True)
+    # Where it came from and why it was chosen, where a set was built: see `services/evaluation_sets.py`.
+    origin = models.JSONField(default=dict)
     retired_at = models.DateTimeField(null=True)
     retired_why = models.CharField(max_length=10, choices=Retired, blank=True)
     # Talked about before its independent answers were in, in a dry run: kept out of agreement.

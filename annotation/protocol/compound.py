@@ -4,13 +4,15 @@ Source: Li, Yin, Chen, Zhang, "On Compositional Generalization of Neural Machine
 Its test set, CoGnition, combines `[V | P] + DET + [ADJ] + N + [MOD]` into 12 patterns of 2 to 5 atoms.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 
 from annotation.protocol.definition import Answer, Choice, Column, Protocol, Words, accepted_spellings
+from annotation.protocol.inventory import AtomInventory, read_inventory
 from annotation.protocol.location import locate
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
@@ -81,61 +83,10 @@ WRONG_REASONS = (
 )
 
 
-@dataclass(frozen=True)
-class AtomInventory:
-    """The closed classes a compound is put together from, in lower case; an atom may be several words.
+ATOMS = read_inventory(json.loads(Path(__file__).with_name("atoms.json").read_text(encoding="utf-8")))
 
-    `articles` are determiners the test set does not use: they tell that a noun phrase begins, no more.
-    """
-
-    determiners: frozenset[str]
-    adjectives: frozenset[str]
-    nouns: frozenset[str]
-    verbs: frozenset[str]
-    prepositions: frozenset[str]
-    modifiers: frozenset[str]
-    articles: frozenset[str] = frozenset({"a", "an"})
-
-    @cached_property
-    def by_kind(self) -> dict[str, frozenset[str]]:
-        return {
-            "DET": self.determiners,
-            "ADJ": self.adjectives,
-            "N": self.nouns,
-            "V": self.verbs,
-            "P": self.prepositions,
-            "MOD": self.modifiers,
-        }
-
-    @cached_property
-    def longest(self) -> int:
-        """Words of the longest atom: no stretch of a compound longer than this needs to be looked up."""
-        return max((len(atom.split()) for atoms in self.by_kind.values() for atom in atoms), default=0)
-
-
-ATOMS = AtomInventory(
-    determiners=frozenset({"the", "every", "any", "another", "each"}),
-    adjectives=frozenset(
-        {"small", "red", "dirty", "lazy", "smart", "large", "special", "silly", "quiet", "empty", "fake"}
-    ),
-    nouns=frozenset(
-        {"dog", "doctor", "sandwich", "hat", "waiter", "lawyer", "peanut", "farmer", "car", "girl"}
-        | {"boyfriend", "child", "chair", "building", "clown", "bee", "apartment", "farm", "airplane"}
-    ),
-    verbs=frozenset(
-        {"asked", "visited", "heard", "lost", "hated", "stopped", "woke", "found", "watched", "took"}
-        | {"saw", "told", "caught", "liked", "left", "gave", "invited", "met", "chose"}
-    ),
-    prepositions=frozenset(
-        {"about", "around", "before", "behind", "except", "for", "from", "inside", "like", "near", "on", "to"}
-        | {"toward", "towards", "under", "with", "without"}
-    ),
-    modifiers=frozenset({"he liked", "on the floor", "at the store"}),
-)
-
-_LEADS: dict[str, tuple[str, ...]] = {"NP": (), "VP": ("V",), "PP": ("P",)}
-_TAILS = (("DET", "N"), ("DET", "ADJ", "N"), ("DET", "N", "MOD"), ("DET", "ADJ", "N", "MOD"))
 _WORD = re.compile(r"\S+")
+_CHARACTER = re.compile(r"\S[\u0300-\u036f]*")
 
 
 @dataclass(frozen=True)
@@ -174,7 +125,8 @@ class _Word:
 def analyse(compound: str, inventory: AtomInventory = ATOMS) -> Analysis:
     """Type, pattern, atoms and number of words of a compound.
 
-    The whole compound is matched against `[V | P] + DET + [ADJ] + N + [MOD]`, whatever its case and spacing.
+    The whole compound is matched against the inventory's patterns, for the published test set
+    `[V | P] + DET + [ADJ] + N + [MOD]`, whatever its case and spacing.
     An atom of several words is taken before a shorter one, and a modifier stands at the end, so that in
     "liked the dog he liked" the first "liked" is the verb. A compound with any word outside the inventory is
     *not* recognised: no pattern is guessed. Its type is still stated where its first words settle it: a
@@ -190,14 +142,15 @@ def analyse(compound: str, inventory: AtomInventory = ATOMS) -> Analysis:
     >>> analyse("painted the old fence").type is None
     True
     """
-    words = [_Word(fold_key(m.group()).casefold(), m.start(), m.end()) for m in _WORD.finditer(compound)]
+    pieces = (_WORD if inventory.word_spaces else _CHARACTER).finditer(compound)
+    words = [_Word(fold_key(piece.group()).casefold(), piece.start(), piece.end()) for piece in pieces]
     count = sum(any(character.isalnum() for character in word.folded) for word in words)
-    for type_, lead in _LEADS.items():
-        for tail in _TAILS:
-            for stretches in _readings(words, lead + tail, inventory):
-                atoms = tuple(_atom(compound, kind, stretch) for kind, stretch in stretches)
+    for type_, patterns in inventory.patterns.items():
+        for kinds in patterns:
+            for stretches in _readings(words, kinds, inventory):
                 if sum(len(stretch) for _, stretch in stretches) == len(words):
-                    return Analysis(type_, f"{type_}:{'+'.join(lead + tail)}", atoms, count)
+                    atoms = tuple(_atom(compound, kind, stretch) for kind, stretch in stretches)
+                    return Analysis(type_, f"{type_}:{'+'.join(kinds)}", atoms, count)
     return Analysis(_certain_type(words, inventory), None, (), count)
 
 
@@ -210,17 +163,18 @@ def _readings(words: list[_Word], kinds: tuple[str, ...], inventory: AtomInvento
         yield []
         return
     for length in range(min(inventory.longest, len(words)), 0, -1):
-        if " ".join(word.folded for word in words[:length]) in inventory.by_kind[kinds[0]]:
+        if inventory.joined([word.folded for word in words[:length]]) in inventory.kinds[kinds[0]]:
             for rest in _readings(words[length:], kinds[1:], inventory):
                 yield [(kinds[0], words[:length]), *rest]
 
 
 def _certain_type(words: list[_Word], inventory: AtomInventory) -> str | None:
     """The type that the first words settle beyond doubt, else None ("painted the …" may be a verb or not)."""
-    if words and words[0].folded in inventory.articles:
-        return "NP"
-    for type_, lead in _LEADS.items():
-        if any(_readings(words, (*lead, "DET"), inventory)):
+    for type_, openers in inventory.openers.items():
+        if words and words[0].folded in openers:
+            return type_
+    for type_, kinds in inventory.beginnings.items():
+        if kinds and any(_readings(words, kinds, inventory)):
             return type_
     return None
 

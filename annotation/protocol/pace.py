@@ -1,4 +1,4 @@
-"""When somebody will be done, from how much they did on the days on which they worked.
+"""When somebody will be done, from how much they did on the days on which they worked; and what judging takes.
 
 The pace is the median of the last active days, which one long or one interrupted day does not move. How often they
 work is the share of active days in the same stretch of time, up to today. Nothing here compares people.
@@ -16,6 +16,8 @@ WINDOW = 10  # active days
 FEWEST = 3
 SILENCE = 14  # days without an answer, after which nothing is expected
 FURTHEST = 3650  # days
+ASSUMED_SECONDS = 10.0  # a judgement, where too few were timed to say
+FEWEST_TIMED = 50  # judgements
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,3 +66,36 @@ def expected_finish(per_day: Mapping[date, int], *, left: int, today: date) -> F
         reason = say("At this pace it would take more than ten years.")
         return Finish(left=left, reason=reason, per_day=pace, active_days=len(active))
     return Finish(left=left, day=today + timedelta(days=days), per_day=pace, active_days=len(active))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """What a judgement takes. `timed`: on how many it rests, 0 where it is assumed."""
+
+    seconds: float
+    timed: int = 0
+
+    def hours(self, judgements: int) -> float:
+        """Of so many judgements.
+
+        >>> Pace(seconds=9).hours(10_800)
+        27.0
+        """
+        return judgements * self.seconds / 3600
+
+    def as_json(self) -> dict[str, float | int | bool]:
+        """`{seconds, timed, assumed}`."""
+        return {"seconds": self.seconds, "timed": self.timed, "assumed": not self.timed}
+
+
+def measured_pace(seconds: float, timed: int) -> Pace:
+    """The mean over `timed` judgements that took so many seconds together; the assumed one where they are too few.
+
+    A mean, since hours are a sum; screens are cut at what counts as work before, so that no break stretches it.
+
+    >>> measured_pace(540, 60).seconds, measured_pace(90, 10)
+    (9.0, Pace(seconds=10.0, timed=0))
+    """
+    return (
+        Pace(seconds=seconds / timed, timed=timed) if timed >= FEWEST_TIMED else Pace(seconds=ASSUMED_SECONDS)
+    )

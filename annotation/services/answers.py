@@ -104,7 +104,7 @@ class _Attempt:
 
     def at(self, place: Place) -> "_Write":
         """The same at its place, its answers checked by the rules that hold there."""
-        conditions = {"language": self.language, "reference": place.reference, "display": "alone"}
+        conditions = {"language": self.language, "reference": place.reference, "display": place.display}
         answers = tuple(checked(answer, place=place) for answer in self.sheet.answers)
         sheet = replace(self.sheet, answers=answers, conditions=conditions | self.sheet.conditions)
         return _Write(**(vars(self) | {"sheet": sheet}), place=place)
@@ -144,7 +144,13 @@ class _Write(_Attempt):
 
     def judged(self, saved: list[Saved], rows: list[answers_sql.Row]) -> Judged:
         place = self.place
-        shown = screens_of(rows, protocol=place.protocol, reference=place.reference, expert_id=self.expert_id)
+        shown = screens_of(
+            rows,
+            protocol=place.protocol,
+            reference=place.reference,
+            display=place.display,
+            expert_id=self.expert_id,
+        )
         return Judged(saved, shown)
 
 

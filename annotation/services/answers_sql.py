@@ -36,7 +36,8 @@ class Place:
     `asks_again`: one of them was opened for a change of the guidelines, and `changed_by` are the versions it is for
     where the sheet is of it. `atoms` is how many the sheet's compound has. These two are None in what is remembered
     of an earlier sheet. `own_wording` holds the campaign's own answers, details and reasons, None where all are the
-    protocol's; they are read here only, for another wording comes with another version.
+    protocol's; they are read here only, for another wording comes with another version. `display` is the campaign's,
+    stored with the answers.
     """
 
     password: str
@@ -46,6 +47,7 @@ class Place:
     reference: str
     reasons: str
     zero_detail: bool
+    display: str
     guideline: int
     open_rounds: tuple[int, ...]
     acknowledged: dict[int, int] = field(default_factory=dict)
@@ -91,8 +93,9 @@ SELECT k.id, k.version FROM annotation_guideline k WHERE k.campaign_id = c.id AN
 ) ORDER BY k.version
 """
 READ = f"""
-SELECT u.password, u.is_active, c.id, c.protocol, c.reference, c.reasons, c.zero_detail, r.guideline_id,
-       a.round_id, (SELECT {{listed}} FROM ({OPEN_ROUNDS.format(campaign="c.id")}) open_round), a.unit_id,
+SELECT u.password, u.is_active, c.id, c.protocol, c.reference, c.reasons, c.zero_detail, c.display,
+       r.guideline_id, a.round_id,
+       (SELECT {{listed}} FROM ({OPEN_ROUNDS.format(campaign="c.id")}) open_round), a.unit_id,
        (SELECT s.unit_id FROM annotation_assignment s WHERE s.id = {{screen}} AND s.expert_id = {{expert}}),
        (SELECT w.atoms FROM annotation_unit w WHERE w.id = a.unit_id), {{own_wording}},
        (SELECT {{known}} FROM ({ACKNOWLEDGED}) acknowledged),
@@ -131,15 +134,15 @@ def read(sheet: Sheet, *, slug: str, expert: int) -> Place:
         rows = cursor.fetchall()
     if (
         len(rows) != len(ids)
-        or len({row[:9] for row in rows}) != 1
-        or {row[10] for row in rows} != {rows[0][11]}
+        or len({row[:10] for row in rows}) != 1
+        or {row[11] for row in rows} != {rows[0][12]}
     ):
         raise NotFound
     first = rows[0]
-    own_wording = _wording(first[3], _decoded(first[13]))
-    place = Place(*(*first[:8], _numbers(first[9]), _numbered(first[14]), bool(first[15]), own_wording))
+    own_wording = _wording(first[3], _decoded(first[14]))
+    place = Place(*(*first[:9], _numbers(first[10]), _numbered(first[15]), bool(first[16]), own_wording))
     _remember(place, slug=slug, expert=expert)
-    return replace(place, atoms=len(_decoded(first[12])), changed_by=_changed_by(_decoded(first[16])))
+    return replace(place, atoms=len(_decoded(first[13])), changed_by=_changed_by(_decoded(first[17])))
 
 
 def _decoded(value: Any) -> Any:
@@ -185,7 +188,7 @@ def _remember(place: Place, *, slug: str, expert: int) -> None:
 # rows first. The outer one reads these screens whole, answered rows and their last annotation too.
 SCREEN_COLUMNS = """
 a.id, a.revision, a.position, a.queue, a.postponed_at IS NOT NULL, p."index", u.id, u.compound, u.atoms,
-i.translation, i.head, i.relation, i.tail, x.source, x."start", x."end", x.reference, x.source_differs,
+i.translation, i.head, i.relation, i.tail, i.context_id, x.source, x."start", x."end", x.reference, x.source_differs,
 n.label, n.cannot_judge, n.problem, n.detail, n.reasons, n.atoms, n.note, n.unsure
 """
 SCREEN_JOINS = """
@@ -255,7 +258,7 @@ ANNOTATION = """
  source, created_at)
 """
 # Parameters: $1 expert, $2 screen, $3 now, $4 client key, $5 digest; $6 … $15 one array for each field of the answers;
-# $16 … $24 what is the same for all of them; $25 after, $26 count; $27 … $35 what is taken for true. That holds for
+# $16 … $24 what is the same for all of them; $25 after, $26 count; $27 … $36 what is taken for true. That holds for
 # every round of the campaign, so that a hidden repeat, which is of another one, takes no longer than what is around it.
 SAME_PLACE = f"""
 a.round_id = ANY ($35) AND $35 = ARRAY ({OPEN_ROUNDS.format(campaign="$28")})
@@ -264,7 +267,7 @@ AND (SELECT r.guideline_id FROM annotation_round r WHERE r.id = a.round_id) = $3
     JOIN annotation_membership m ON m.user_id = u.id AND m.role = 'expert'
     JOIN annotation_campaign c ON c.id = m.campaign_id
     WHERE u.id = $1 AND u.is_active AND u.password = $27 AND c.id = $28 AND c.slug = $29 AND c.protocol = $30
-      AND c.reference = $31 AND c.reasons = $32 AND c.zero_detail = $33
+      AND c.reference = $31 AND c.reasons = $32 AND c.zero_detail = $33 AND c.display = $36
 )
 """
 # The atoms an answer names are some of the compound's. Most name none, and then nothing is looked up.
@@ -322,7 +325,7 @@ PREPARED = {
     "assay_judge": (
         "bigint, bigint, timestamptz, uuid, text, bigint[], int[], text[], text[], text[], text[], text[], "
         "text[], text[], boolean[], float8, float8, float8, text, int, boolean, jsonb, bigint, text, bigint, int, "
-        "text, bigint, text, text, text, text, boolean, bigint, bigint[]",
+        "text, bigint, text, text, text, text, boolean, bigint, bigint[], text",
         ONE_STATEMENT,
     ),
 }
@@ -378,7 +381,7 @@ def _in_one_statement(
         expert, sheet.screen, timezone.now(), str(sheet.client_key), sheet.digest,
         *(list(values) for values in fields), *_about(sheet), place.under(sheet.guideline), source, after, count,
         place.password, place.campaign, slug, place.protocol, place.reference, place.reasons, place.zero_detail,
-        place.guideline, list(place.open_rounds),
+        place.guideline, list(place.open_rounds), place.display,
     ]  # fmt: skip
     with connection.cursor() as cursor:
         _execute_prepared(cursor, "assay_judge", parameters)

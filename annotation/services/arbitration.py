@@ -29,7 +29,7 @@ def arbitrate(campaign: Campaign, item: int, *, label: str, reason: str, by: Use
     reason = checked_text(reason)
     try:
         with turn(campaign):
-            found = _locked(Item.objects.active(), campaign, item)
+            found = _one_of(Item.objects.active(), campaign, item)
             if not _judged(found) or Item.objects.filter(still_to_come(), pk=item).exists():
                 raise Refused(
                     _(
@@ -54,7 +54,7 @@ def take_back(campaign: Campaign, item: int, *, by: User) -> Item:
     changes. Raises NotYours.
     """
     with turn(campaign):
-        found = _locked(Item.objects.published(), campaign, item)  # one that was withdrawn since, too
+        found = _one_of(Item.objects.published(), campaign, item)  # one that was withdrawn since, too
         decision = in_force(item)
         if decision is not None:
             Arbitration.objects.filter(pk=decision.pk).update(taken_back_at=timezone.now())
@@ -76,8 +76,8 @@ def _complete(campaign: Campaign, item: int) -> bool:
     return openable_items(campaign).filter(pk=item).exists()
 
 
-def _locked(items: QuerySet[Item], campaign: Campaign, pk: int) -> Item:
-    found = items.filter(campaign=campaign, pk=pk).select_for_update(of=("self",)).first()
+def _one_of(items: QuerySet[Item], campaign: Campaign, pk: int) -> Item:
+    found = items.filter(campaign=campaign, pk=pk).first()
     if found is None:
         raise NotYours(_("There is no such item in this campaign."))
     return found

@@ -36,11 +36,16 @@ from annotation.services.turns import turn
 
 CLOSED, OPENED_AGAIN = "batch closed", "batch opened again"
 REASON_LENGTH = 500
+REPEATED = Q(round__kind=Round.Kind.REPEAT)  # in the parts of a batch, and none of its items
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """A batch and how far it is. People go by pseudonym; `missing` says how many answers are to come from whom."""
+    """A batch and how far it is. People go by pseudonym.
+
+    Hidden repeats stand in its parts and are counted apart: `n_items`, `given` and `answered` are those of the main
+    round. `missing` says how many answers are to come from whom, repeats included, since closing takes these as well.
+    """
 
     pk: int
     number: int
@@ -48,6 +53,8 @@ class Batch:
     n_items: int
     given: int
     answered: int
+    repeats_given: int
+    repeats_answered: int
     missing: Mapping[str, int]
     not_handed_in: Sequence[str]
     opened: int  # items opened to discussion
@@ -58,7 +65,7 @@ class Batch:
 
     @property
     def complete(self) -> bool:
-        return self.answered == self.given
+        return not self.missing
 
     @property
     def may_reopen(self) -> bool:
@@ -73,10 +80,16 @@ def batches_of(campaign: Campaign) -> list[Batch]:
     for row in (
         _rows(campaign)
         .values("part__design", "expert")
-        .annotate(given=Count("pk"), answered=Count("answered_at"))
+        .annotate(
+            given=Count("pk", filter=~REPEATED),
+            answered=Count("answered_at", filter=~REPEATED),
+            repeats_given=Count("pk", filter=REPEATED),
+            repeats_answered=Count("answered_at", filter=REPEATED),
+            missing=Count("pk", filter=Q(answered_at__isnull=True)),
+        )
     ):
         rows[row["part__design"]].append(row)
-    items = _by_design(_rows(campaign), "item")
+    items = _by_design(_rows(campaign).exclude(REPEATED), "item")
     not_handed_in = _not_handed_in(campaign, names)
     parts: dict[int, list[int]] = defaultdict(list)
     for of_design, index in Part.objects.filter(design__in=designs).values_list("design", "index"):
@@ -92,12 +105,12 @@ def batches_of(campaign: Campaign) -> list[Batch]:
             number=number,
             parts=parts[design.pk],
             n_items=items.get(design.pk, 0),
-            given=sum(row["given"] for row in rows[design.pk]),
-            answered=sum(row["answered"] for row in rows[design.pk]),
+            **{
+                name: sum(row[name] for row in rows[design.pk])
+                for name in ("given", "answered", "repeats_given", "repeats_answered")
+            },
             missing={
-                names.get(row["expert"], "–"): row["given"] - row["answered"]
-                for row in rows[design.pk]
-                if row["given"] > row["answered"]
+                names.get(row["expert"], "–"): row["missing"] for row in rows[design.pk] if row["missing"]
             },
             not_handed_in=sorted(not_handed_in[design.pk]),
             opened=opened.get(design.pk, 0),
@@ -148,7 +161,7 @@ def close_batch(campaign: Campaign, pk: int, *, by: User | None, reason: str = "
     if len(reason) > REASON_LENGTH:
         raise Refused(_("Give the reason in at most %(limit)d characters.") % {"limit": REASON_LENGTH})
     with turn(campaign):
-        design = _locked(campaign, pk)
+        design = _batch_of(campaign, pk)
         if design.closed_at is not None:
             return design
         # Whoever is being waited for has answered before this moment.
@@ -225,7 +238,7 @@ def reopen_batch(campaign: Campaign, pk: int, *, by: User | None) -> Design:
     Raises NotYours; Refused in a closed campaign, and once an item in it was opened to discussion or decided, for good.
     """
     with turn(campaign):
-        design = _locked(campaign, pk)
+        design = _batch_of(campaign, pk)
         if design.closed_at is None:
             return design
         refuse_closed(campaign)
@@ -269,15 +282,9 @@ def reopenable(designs: Collection[int]) -> set[int]:
     return set(found.values_list("pk", flat=True))
 
 
-def _locked(campaign: Campaign, pk: int) -> Design:
-    """The batch as it stands now, until the transaction ends: two managers at once come one after the other."""
-    found: Design | None = (
-        _designs(campaign)
-        .filter(pk=pk)
-        .select_for_update(of=("self",))
-        .select_related("round__campaign")
-        .first()
-    )
+def _batch_of(campaign: Campaign, pk: int) -> Design:
+    """The batch as it stands in the campaign's turn."""
+    found: Design | None = _designs(campaign).filter(pk=pk).select_related("round__campaign").first()
     if found is None:
         raise NotYours(_("There is no such batch in this campaign."))
     return found

@@ -28,9 +28,13 @@ def create_campaign(
     title: str = "",
     annotators_per_item: int | None = None,
     seed: int | None = None,
+    display: str = Campaign.Display.ALONE,
     by: User | None = None,
 ) -> Campaign:
-    """A campaign with its main round and the default guidelines as version 1; `by` becomes its manager."""
+    """A campaign with its main round and the default guidelines as version 1; `by` becomes its manager.
+
+    `display` is how the translations of a compound are shown (`Campaign.Display`).
+    """
     rules = get_protocol(protocol)
     k = rules.default_k if annotators_per_item is None else annotators_per_item
     if not SLUG.fullmatch(slug) or len(slug) > 80 or slug in RESERVED:
@@ -47,6 +51,13 @@ def create_campaign(
             say("Each item is judged by 1 to {limit} experts; {k} were asked for.", limit=MAX_EXPERTS, k=k)
         )
     check_seed(seed or 0)
+    if display not in Campaign.Display.values:
+        known = ", ".join(Campaign.Display.values)
+        raise Refused(say("“{display}” is no display; there are {known}.", display=display, known=known))
+    if display != Campaign.Display.ALONE and protocol != Campaign.Protocol.COMPOUND:
+        raise Refused(
+            say("Only the translations of compounds can be shown side by side; triples stand alone.")
+        )
     try:
         with transaction.atomic():
             campaign = Campaign.objects.create(
@@ -55,6 +66,7 @@ def create_campaign(
                 protocol=protocol,
                 annotators_per_item=k,
                 seed=secrets.randbelow(MAX_SEED) if seed is None else seed,
+                display=display,
                 created_by=by,
             )
             guideline = Guideline.objects.create(
@@ -66,7 +78,8 @@ def create_campaign(
             Round.objects.create(campaign=campaign, kind=Round.Kind.MAIN, k=k, guideline=guideline)
             if by is not None:
                 add_member(campaign, by, Membership.Role.MANAGER, by=by)
-            audit(campaign, by, "campaign created", {"protocol": protocol, "k": k, "seed": campaign.seed})
+            opened = {"protocol": protocol, "k": k, "seed": campaign.seed, "display": display}
+            audit(campaign, by, "campaign created", opened)
     except IntegrityError:
         raise Refused(
             say("There is a campaign at “{slug}” already; choose another address.", slug=slug)

@@ -1,23 +1,21 @@
 """Storing a CoGnition test set: its items, then the verdicts that stand beside the translations."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from annotation.formats.cognition import CognitionFiles
+from annotation.formats.cognition import CognitionFiles, verdicts
 from annotation.formats.errors import RowIssue
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows
 from annotation.models import Campaign, User
-from annotation.services.import_compare import DESCRIPTIVE
 from annotation.services.import_store import Progress
-from annotation.services.imports import Report, preview, store
+from annotation.services.import_together import Conflicts, left_out, look_together, store_together
+from annotation.services.imports import Report
 from annotation.services.item_files import sha256_of
-from annotation.services.judgement_authors import find_authors, joining
 from annotation.services.judgement_report import JudgementReport
-from annotation.services.judgements import import_judgements
 
 
 @dataclass(frozen=True)
@@ -65,14 +63,6 @@ class CognitionReport:
         return document
 
 
-class _VerdictsRefused(Exception):
-    """Undoes the import of the items; the report of the verdicts says why."""
-
-    def __init__(self, report: JudgementReport) -> None:
-        super().__init__()
-        self.report = report
-
-
 def store_cognition(
     campaign: Campaign,
     files: CognitionFiles,
@@ -91,78 +81,28 @@ def store_cognition(
     A second system on the same test set brings the test set's sources again, and where the first system's
     workbook holds another one, that is a conflict. With `keep` such a row is left out, and its verdict with it.
     """
-    rows = files.as_file()
-
-    def look(conflicts: Sequence[Mapping[str, Any]]) -> None:
-        found = import_judgements(campaign, _judgement_rows(files, annotator, conflicts), by=by, dry_run=True)
-        if not found.ok:
-            raise _VerdictsRefused(found)
-
-    try:
-        items = store(
-            campaign,
-            rows,
-            sha256=_fingerprint(paths),
-            on_conflict=on_conflict,
-            by=by,
-            progress=progress,
-            together_with=look,
-        )
-    except _VerdictsRefused as refused:
-        return CognitionReport(files, _nothing(rows), refused.report)
-    judged = _judgement_rows(files, annotator, items.conflicts)
-    if not items.stored or not judged.rows:
-        return CognitionReport(files, items, None)
-    return CognitionReport(files, items, import_judgements(campaign, judged, by=by, progress=progress))
+    done = store_together(
+        campaign,
+        files.as_file(),
+        _verdicts(files, annotator),
+        sha256=_fingerprint(paths),
+        on_conflict=on_conflict,
+        by=by,
+        progress=progress,
+    )
+    return CognitionReport(files, done.items, done.judgements)
 
 
 def look_at_cognition(campaign: Campaign, files: CognitionFiles, *, annotator: str) -> CognitionReport:
     """What storing the files would do; writes nothing. Verdicts are compared where all items are there already."""
-    items = preview(campaign, files.as_file())
-    judged = _judgement_rows(files, annotator, items.conflicts)
-    if not judged.rows:
-        return CognitionReport(files, items, None)
-    if items.can_be_stored and not items.added:
-        return CognitionReport(files, items, import_judgements(campaign, judged, dry_run=True))
-    authors = find_authors(campaign, [annotator])
-    return CognitionReport(
-        files, items, None, to_come=len(judged.rows), joining=joining(campaign, authors.values())
-    )
+    found = look_together(campaign, files.as_file(), _verdicts(files, annotator))
+    return CognitionReport(files, found.items, found.judgements, to_come=found.to_come, joining=found.joining)
 
 
 def _fingerprint(paths: Mapping[str, Path]) -> str:
     return hashlib.sha256("".join(sha256_of(paths[name]) for name in sorted(paths)).encode()).hexdigest()
 
 
-def _judgement_rows(
-    files: CognitionFiles, annotator: str, conflicts: Sequence[Mapping[str, Any]]
-) -> FileRows[JudgementRow]:
+def _verdicts(files: CognitionFiles, annotator: str) -> Callable[[Conflicts], FileRows[JudgementRow]]:
     """The verdicts, without those of rows that were left out because their texts differ."""
-    left_out = {conflict["line"] for conflict in conflicts if conflict["field"] not in DESCRIPTIVE}
-    judged = tuple(
-        JudgementRow(
-            line=row.line,
-            number=number,
-            key=row.key,
-            texts={},
-            annotator=annotator,
-            label=label,
-            seconds=None,
-            note=None,
-            revision=None,
-            system=row.system,
-            run=row.run or "",
-        )
-        for number, (row, label) in enumerate(zip(files.rows, files.labels, strict=True), start=1)
-        if label is not None and row.line not in left_out
-    )
-    file: FileRows[Any] = files.as_file()
-    return replace(file, rows=judged, n_rows=len(judged), errors=(), warnings=())
-
-
-def _nothing(rows: FileRows[Any]) -> Report:
-    return Report(
-        file=rows.name, format=rows.format, encoding=None, sheet=None, columns=rows.columns,
-        unknown_columns=rows.unknown_columns, rows=rows.n_rows,
-        added=0, unchanged=0, conflicts=(), errors=rows.errors, warnings=rows.warnings,
-    )  # fmt: skip
+    return lambda conflicts: verdicts(files, annotator=annotator, left_out=left_out(conflicts))

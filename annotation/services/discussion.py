@@ -36,7 +36,7 @@ from annotation.protocol.base import get_protocol
 from annotation.protocol.errors import ProtocolError
 from annotation.services.effective import AGAIN
 from annotation.services.errors import KeyReused, NotYours, Refused
-from annotation.services.frozen import frozen_answers, openable_items, still_to_come
+from annotation.services.frozen import frozen_answers, judged_again, openable_items, still_to_come
 from annotation.services.people import audit
 from annotation.services.turns import turn
 
@@ -109,17 +109,24 @@ def thread_for(member: Membership, pk: int) -> Thread:
 
 
 def unread_threads(member: Membership) -> int:
-    """How many threads hold something that this person has not read; none where the campaign is closed, and its
-    discussions with it. One query.
-    """
+    """How many threads hold something that this person has not read. One query."""
+    return int(with_news(member).count())
+
+
+def with_news(member: Membership) -> QuerySet[Thread]:
+    """These threads; none where the campaign is closed, and its discussions with it."""
     if member.campaign.closed_at is not None:
-        return 0
-    return int(_with_news(member).filter(news=True).count())
+        return Thread.objects.none()
+    found: QuerySet[Thread] = _with_news(member).filter(news=True)
+    return found
 
 
 def _with_news(member: Membership) -> Any:
     """`news`: others said something since this person last looked. An expert is also told of a thread that they have
     never looked into, of a decision, and of new answers, which are there since `again_at`.
+
+    `over`: nothing of the thread is waited for, though no manager resolved it: its item was judged again, or an arbiter
+    decided, or the campaign is closed.
     """
     again = _closed_again().filter(item=OuterRef("item")).order_by("-round__closed_at")
     seen = ThreadSeen.objects.filter(thread=OuterRef("pk"), user=member.user_id).values("seen_at")[:1]
@@ -127,6 +134,13 @@ def _with_news(member: Membership) -> Any:
         seen_at=Subquery(seen),
         since=Coalesce(Subquery(seen), F("opened_at")),
         again_at=Subquery(again.values("round__closed_at")[:1]),
+        judged_again=judged_again("item"),
+        decided=Exists(Arbitration.objects.filter(item=OuterRef("item"), taken_back_at__isnull=True)),
+    )
+    closed = member.campaign.closed_at is not None
+    over: Any = Q(judged_again=True) | Q(decided=True)
+    threads = threads.annotate(
+        over=Value(True) if closed else Case(When(over, then=Value(True)), default=Value(False))
     )
     said = Comment.objects.filter(thread=OuterRef("pk"), at__gt=OuterRef("since")).exclude(
         author=member.user_id
@@ -276,7 +290,9 @@ class Remark:
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadPage:
-    """Everything the page of a thread shows. `seen_to`: the moment of the last thing on it."""
+    """Everything the page of a thread shows. `seen_to`: the moment of the last thing on it; `judged_again`: its item
+    was, and nothing more is waited for.
+    """
 
     thread: Thread
     independent: Sequence[Said]
@@ -285,6 +301,7 @@ class ThreadPage:
     decision: Arbitration | None
     can_turn_to: Sequence[str]
     unread: bool
+    judged_again: bool
     seen_to: datetime
     position: int | None = None  # the screen on which this expert judges the item again, now
     resolver: str = ""
@@ -298,7 +315,7 @@ def thread_page(member: Membership, pk: int) -> ThreadPage:
     """One thread. Twelve queries, however much was said. Raises NotYours."""
     thread = thread_for(member, pk)
     names = _names(member, thread.item_id)
-    row = _with_news(member).filter(pk=pk).values("news", "seen_at", "again_at").get()
+    row = _with_news(member).filter(pk=pk).values("news", "seen_at", "again_at", "judged_again").get()
     comments = list(thread.comments.prefetch_related("mentions"))
     resolver = names.get(thread.resolved_by_id or 0)
     return ThreadPage(
@@ -311,6 +328,7 @@ def thread_page(member: Membership, pk: int) -> ThreadPage:
             person.handles[-1] for user, person in names.items() if person.handles and user != member.user_id
         ],
         unread=row["news"],
+        judged_again=row["judged_again"],
         seen_to=max(
             [thread.opened_at, *(comment.at for comment in comments)]
             + [moment for moment in (thread.resolved_at, row["again_at"]) if moment]
@@ -416,13 +434,17 @@ def _remark(
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadLine:
-    """A thread in a list. `decided`: an arbiter decided its item."""
+    """A thread in a list. `decided`: an arbiter decided its item; `judged_again`: its experts have; `over`: one of
+    both, or the campaign is closed.
+    """
 
     thread: Thread
     comments: int
     news: bool
     to_you: bool
     decided: bool
+    judged_again: bool
+    over: bool
 
     @property
     def item(self) -> Item:
@@ -432,18 +454,19 @@ class ThreadLine:
 def thread_lines(member: Membership, *, show: str) -> Any:
     """The threads of a list, those with news first, then the open ones; lines of them by `as_lines`."""
     threads = _with_news(member).select_related("item__unit", "item__context")
+    if member.campaign.closed_at is not None:
+        threads = threads.annotate(news=Value(False))  # as `unread_threads` has it
     match show:
         case "open":
-            threads = threads.filter(resolved_at__isnull=True)
+            threads = threads.filter(resolved_at__isnull=True, over=False)
         case "resolved":
-            threads = threads.filter(resolved_at__isnull=False)
+            threads = threads.exclude(resolved_at__isnull=True, over=False)
         case "unread":
             threads = threads.filter(news=True)
     turned = Comment.objects.filter(thread=OuterRef("pk"), mentions=member.user_id, at__gt=OuterRef("since"))
-    decided = Arbitration.objects.filter(item=OuterRef("item"), taken_back_at__isnull=True)
-    return threads.annotate(
-        n_comments=Count("comments", distinct=True), to_you=Exists(turned), decided=Exists(decided)
-    ).order_by("-to_you", "-news", F("resolved_at").asc(nulls_first=True), "pk")
+    return threads.annotate(n_comments=Count("comments", distinct=True), to_you=Exists(turned)).order_by(
+        "-to_you", "-news", "over", F("resolved_at").asc(nulls_first=True), "pk"
+    )
 
 
 def as_lines(threads: Sequence[Any]) -> list[ThreadLine]:
@@ -453,8 +476,10 @@ def as_lines(threads: Sequence[Any]) -> list[ThreadLine]:
             thread=thread,
             comments=thread.n_comments,
             news=thread.news,
-            to_you=thread.to_you,
+            to_you=thread.to_you and thread.news,
             decided=thread.decided,
+            judged_again=thread.judged_again,
+            over=thread.over,
         )
         for thread in threads
     ]

@@ -27,6 +27,10 @@ class NotAcknowledged(Refused):
     """What is new in the guidelines has to be read, and that confirmed, first."""
 
 
+class NoticeUnread(Refused):
+    """What is recorded of somebody's work has to be read, and that confirmed, first."""
+
+
 class KeyReused(Refused):
     """A client key came again with another body: two different answers under one name."""
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
+from django.db.models.fields.json import KeyTextTransform
 
+from annotation.formats.triples import ORIGIN
 from annotation.models import (
     JUDGED_UNDER,
     Annotation,
@@ -22,6 +24,7 @@ from annotation.models import (
     Round,
 )
 from annotation.models.item import in_play
+from annotation.protocol.chance import canonical
 from annotation.services.snapshot import snapshot
 
 CHUNK = 2000
@@ -150,8 +153,8 @@ def compound_items(campaign: Campaign) -> Table:
 
 
 def triple_items(campaign: Campaign) -> Table:
-    """One row for every triple, in the columns that `import_items` reads."""
-    columns = ("triple_id", "head", "relation", "tail", "class", "split", "label")
+    """One row for every triple, in the columns that `import_items` reads; last where it came from, if that is known."""
+    columns = ("triple_id", "head", "relation", "tail", "class", "split", "label", ORIGIN)
     query = (
         Item.objects.active()
         .filter(campaign=campaign)
@@ -164,6 +167,7 @@ def triple_items(campaign: Campaign) -> Table:
             "item_class",
             "split",
             "imported_label",
+            "origin",
         )
     )
 
@@ -176,10 +180,14 @@ def triple_items(campaign: Campaign) -> Table:
             "class": row["item_class"],
             "split": row["split"],
             "label": row["imported_label"],
+            ORIGIN: canonical(row["origin"]).decode() if row["origin"] else "",
         }
 
     # A corrected text has its predecessor's position, which row i of a file read by position means.
-    return Table(_shown_columns(campaign, columns), query, cells, key="position")
+    shown = _shown_columns(campaign, columns)
+    if not query.exclude(origin={}).exists():
+        shown = tuple(name for name in shown if name != ORIGIN)
+    return Table(shown, query, cells, key="position")
 
 
 # Columns that hold numbers where a format tells them from text; ids and labels are text everywhere.
@@ -309,7 +317,7 @@ def labels(campaign: Campaign, *, unlabelled: bool = False) -> Table:
 _ANSWER = (
     "round", "round_number", "part", "slot", "annotator", "label", "cannot_judge", "problem", "detail", "reasons",
     "atoms", "note", "unsure", "revision", "answered_at", "guideline", "seconds", "visible_seconds", "active_seconds",
-    "session", "session_position", "screen_position", "row", "reference_seen", "source_of_answer",
+    "session", "session_position", "screen_position", "row", "reference_seen", "display", "source_of_answer",
 )  # fmt: skip
 
 
@@ -348,6 +356,7 @@ def annotations(campaign: Campaign, *, names: Names, history: bool = False) -> T
             "screen_position": row["screen_position"],
             "row": row["row"],
             "reference_seen": row["reference_seen"],
+            "display": row["display"] or "",
             "source_of_answer": row["source"],
         }
 
@@ -359,6 +368,7 @@ def annotations(campaign: Campaign, *, names: Names, history: bool = False) -> T
         round_kind=F("assignment__round__kind"), round_number=F("assignment__round__number"),
         part_index=F("assignment__part__index"), slot=F("assignment__slot"), expert=F("assignment__expert"),
         screen_position=F("assignment__position"), row=F("assignment__row"), judged_under=JUDGED_UNDER,
+        display=KeyTextTransform("display", "conditions"),
         **_item_values(campaign, "assignment__item__"),
     )  # fmt: skip
     return Table(_shown_columns(campaign, (*identity, *_ANSWER)), values, cells)

@@ -4,7 +4,7 @@ They are ordinary items of their rounds: judged, counted in agreement, labels an
 marked nowhere for experts. What the experts' answers to them amount to is worked out in `scoring.services.gold`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,6 +169,11 @@ def gold_of(campaign: Campaign, *, after: int = 0, limit: int = 50) -> list[Gold
     """Marked items in the order of import, from a position on. One query."""
     found = Gold.objects.filter(item__campaign=campaign, item__position__gt=after)
     return list(found.select_related("item__unit", "item__context").order_by("item__position")[:limit])
+
+
+def gold_among(items: Collection[int]) -> set[int]:
+    """Which of these items are marked; one query, none for none. For managers only."""
+    return set(Gold.objects.filter(item__in=items).values_list("item", flat=True)) if items else set()
 
 
 def gold_count(campaign: Campaign) -> int:

@@ -12,7 +12,7 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max, Min, Sum, Value
+from django.db.models import Count, Max, Min, Sum, Value
 from django.db.models.functions import Least
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.models import Annotation, Campaign, TimeEntry, User
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.pace import Pace, measured_pace
 from annotation.services.errors import KeyReused, Refused
 
 # What one saved screen counts for at most, in seconds: a lunch break is not work.
@@ -141,6 +142,20 @@ def paid_seconds(campaign: Campaign, *, expert_id: int) -> float:
     )
     lines = TimeEntry.objects.filter(campaign=campaign, user=expert_id).aggregate(Sum("seconds"))
     return float(seat["counted__sum"] or 0) + float(lines["seconds__sum"] or 0)
+
+
+def judging_pace(campaign: Campaign) -> Pace:
+    """What a judgement takes here, all experts together: each screen of the seat up to the cap. One query."""
+    cap = Value(PAID_CAP[campaign.protocol])
+    sheets = (
+        Annotation.objects.filter(assignment__round__campaign=campaign, seconds__isnull=False)
+        .exclude(source=Annotation.Source.IMPORT)
+        .order_by()
+        .values("assignment__expert", "client_key")
+        .annotate(counted=Least(Max("seconds"), cap), rows=Count("pk"))
+    )
+    found = sheets.aggregate(seconds=Sum("counted"), timed=Sum("rows"))
+    return measured_pace(float(found["seconds"] or 0), found["timed"] or 0)
 
 
 # Adding lines

@@ -28,6 +28,7 @@ from annotation.services.imports import OnConflict, preview, store
 from annotation.services.item_files import ItemFile, read_item_file
 from annotation.services.judgements import RELEASED, import_judgements
 from annotation.services.sentences import translated, with_sentence
+from annotation.services.shapes import ShapeFile, look_at_shape, read_shape, recognised, store_shape
 from annotation.services.uploads import Upload
 from annotation.services.wording import wording_of
 
@@ -129,6 +130,11 @@ def _check_judgements(campaign: Campaign, upload: Upload) -> Document:
     return report.as_json() | {"sample": _sample(file)}
 
 
+def _check_shape(campaign: Campaign, upload: Upload) -> Document:
+    file = _read_shape(campaign, upload)
+    return look_at_shape(campaign, file).as_json() | {"sample": _sample(file.rows)}
+
+
 def _sample(file: FileRows[Any]) -> Document:
     """The beginning of a file as it was read: its columns, and lines with their cells, cut to what can be shown.
 
@@ -151,6 +157,7 @@ _CHECKS: Mapping[str, Callable[[Campaign, Upload], Document]] = {
     "items": _check_items,
     "cognition": _check_cognition,
     "judgements": _check_judgements,
+    "shape": _check_shape,
 }
 
 
@@ -206,6 +213,16 @@ def _read_judgements(campaign: Campaign, upload: Upload) -> FileRows[JudgementRo
         round=Round.Kind.REPEAT if upload.options.get("repeats") else Round.Kind.MAIN,
         wording=wording_of(campaign),
     )
+
+
+def _read_shape(campaign: Campaign, upload: Upload) -> ShapeFile:
+    paths, name = [upload.path("file")], upload.files["file"].name
+    chosen = upload.options.get("shape") or recognised(campaign, paths, name=name)
+    if chosen is None:
+        raise FormatError(say("What shape this file has cannot be told for certain; choose it."))
+    names = ("annotator", "column", "system", "run")
+    given = {option: upload.options.get(option) for option in names}
+    return read_shape(campaign, paths, shape_name=chosen, name=name, **given)
 
 
 # Storing -----------------------------------------------------------------------------------------------------
@@ -290,10 +307,23 @@ def _store_judgements(
     return report.as_json()
 
 
+KINDS = tuple(_CHECKS)  # of uploads that hold what these pages store
+
+
+def _store_shape(
+    campaign: Campaign, upload: Upload, _on_conflict: OnConflict, by: User | None, progress: Progress
+) -> Document:
+    report = store_shape(campaign, _read_shape(campaign, upload), by=by, progress=progress)
+    if not report.ok:
+        raise Refused(_what_stands_against(report.as_json()))
+    return report.as_json()
+
+
 _STORES: Mapping[str, Stores] = {
     "items": _store_items,
     "cognition": _store_cognition,
     "judgements": _store_judgements,
+    "shape": _store_shape,
 }
 
 
@@ -317,10 +347,10 @@ def import_work(job: Job, progress: Progress) -> Callable[[], Document]:
     """The same by the worker. Rows are written in chunks and published before the job ends; run again, the job
     finds them there and adds nothing.
     """
-    upload = uploads.find(job.campaign, job.arguments["upload"])
+    upload = uploads.find(job.campaign, job.arguments["upload"], kinds=KINDS)
     progress(0, (upload.preview or {}).get("rows", 0))
     if job.attempt > 1:
-        _give_up_earlier_attempt(job)
+        give_up_earlier_attempt(job)
     try:
         done = store_upload(
             job.campaign,
@@ -338,7 +368,7 @@ def import_work(job: Job, progress: Progress) -> Callable[[], Document]:
     return lambda: {name: result.get(name) for name in names}
 
 
-def _give_up_earlier_attempt(job: Job) -> None:
+def give_up_earlier_attempt(job: Job) -> None:
     """What a killed attempt of this job left unpublished may be swept away at once, not only after its lease."""
     ImportBatch.objects.filter(
         campaign=job.campaign,

@@ -171,7 +171,7 @@ def _copy(batch: ImportBatch, item: Item, *, position: int, **texts: str) -> Ite
         name: getattr(item, name)
         for name in (
             "campaign", "unit", "context", "key", "key_folded", "given_key", "translation", "digest", "head",
-            "relation", "tail", "item_class", "split", "imported_label", "exposed_at",
+            "relation", "tail", "item_class", "split", "imported_label", "origin", "exposed_at",
         )
     }  # fmt: skip
     return Item.objects.create(**(kept | texts), batch=batch, position=position)

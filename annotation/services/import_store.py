@@ -81,6 +81,7 @@ class _Triples:
                 item_class=row.item_class or "",
                 split=row.split or "",
                 imported_label=row.label or "",
+                origin=dict(row.origin or {}),
             )
             for place, (row, unit) in enumerate(zip(rows, units, strict=True), start=1)
         )

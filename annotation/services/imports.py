@@ -32,6 +32,7 @@ from annotation.services.import_fill import fill_in
 from annotation.services.import_known import Row
 from annotation.services.import_replace import replace_texts
 from annotation.services.import_store import Progress, store_rows
+from annotation.services.instances import outputs_in
 from annotation.services.people import audit
 from annotation.services.planner import renew_counts
 from annotation.services.turns import turn
@@ -68,6 +69,7 @@ class Report:
     filled_fields: dict[str, int] = field(default_factory=dict)
     stored: bool = False
     other_patterns: tuple[str, ...] = ()  # compounds that tables by pattern show as “other”
+    outputs: dict[str, Any] | None = None  # see `instances.outputs_in`
 
     @property
     def can_be_stored(self) -> bool:
@@ -88,7 +90,7 @@ class Report:
 def preview(campaign: Campaign, file: FileRows[Any]) -> Report:
     """What storing the file would do; writes nothing."""
     file = _checked(file)
-    return _report(file, compare(campaign, file.rows))
+    return _report(campaign, file, compare(campaign, file.rows))
 
 
 def store(
@@ -108,11 +110,11 @@ def store(
     """
     file = _checked(file)
     if file.errors:
-        return _report(file, compare(campaign, file.rows))
+        return _report(campaign, file, compare(campaign, file.rows))
     batch = _claim(campaign, file.name, sha256=sha256, by=by)
     try:
         comparison = compare(campaign, file.rows)
-        report = _report(file, comparison)
+        report = _report(campaign, file, comparison)
         if comparison.conflicts and on_conflict == "refuse":
             _discard(batch)
             return replace(report, added=0, filled=0, filled_fields={})
@@ -165,7 +167,7 @@ def _limit(model: type[Model], name: str) -> int:
     return column.max_length or 0
 
 
-def _report(file: FileRows[Any], comparison: Comparison) -> Report:
+def _report(campaign: Campaign, file: FileRows[Any], comparison: Comparison) -> Report:
     holds = [issue for issue in file.warnings if issue not in comparison.outdated]
     report = Report(
         file=file.name,
@@ -181,6 +183,7 @@ def _report(file: FileRows[Any], comparison: Comparison) -> Report:
         errors=file.errors,
         warnings=in_line_order([*holds, *comparison.warnings]),
         other_patterns=_other_patterns(file.rows),
+        outputs=outputs_in(campaign, () if file.errors else comparison.new),
     )
     return report if file.errors else _with_filled(report, comparison)
 

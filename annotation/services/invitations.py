@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from annotation.models import Campaign, Invitation, Membership, User
@@ -52,7 +53,16 @@ def invite_new(campaign: Campaign, users: Iterable[User], by: User) -> list[Offe
 def open_invitations(members: Iterable[Membership]) -> dict[int, datetime]:
     """By person: until when their unused link can be taken up."""
     people = [member.user_id for member in members]
-    found = Invitation.objects.filter(
-        user__in=people, used_at__isnull=True, revoked_at__isnull=True, expires_at__gt=timezone.now()
-    )
+    found = _open().filter(user__in=people)
     return dict(found.order_by("expires_at").values_list("user", "expires_at"))
+
+
+def is_invited(user: str = "user") -> Exists:
+    """Whether the person of a row has an unused link that can be taken up."""
+    return Exists(_open().filter(user=OuterRef(user)))
+
+
+def _open() -> QuerySet[Invitation]:
+    return Invitation.objects.filter(
+        used_at__isnull=True, revoked_at__isnull=True, expires_at__gt=timezone.now()
+    )

@@ -26,6 +26,7 @@ from annotation.formats.errors import FormatError
 from annotation.models import Campaign, Job, Part, Round, User, Worker
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import Sentence
+from annotation.services.counts import counts
 from annotation.services.errors import Refused
 from annotation.services.peeks import LABELLING, open_answers
 from annotation.services.sentences import with_sentence
@@ -50,7 +51,11 @@ class LeaseLost(Exception):
 
 # Kinds --------------------------------------------------------------------------------------------------------
 
-_task_names = {"finalize": "annotation.finalize", "import_items": "annotation.import_items"}
+_task_names = {
+    "finalize": "annotation.finalize",
+    "import_items": "annotation.import_items",
+    "build_set": "annotation.build_set",
+}
 # What a part that was handed in sets off: for each kind the arguments of its jobs, by the part's key.
 _after_hand_in: dict[str, Callable[[int], list[dict[str, Any]]]] = {"finalize": lambda part: [{}]}
 _of_figures: set[str] = set()  # those of them that compute figures of the answers
@@ -271,11 +276,12 @@ class WorkerHealth:
 
 
 def worker_health() -> WorkerHealth:
-    """For the banner on pages; two small queries."""
-    return WorkerHealth(
-        alive=Worker.objects.filter(beat_at__gt=Now() - ALIVE).exists(),
-        waiting=Job.objects.filter(state=Job.State.PENDING).count(),
+    """For the banner on pages; one small query."""
+    found = counts(
+        alive=Worker.objects.filter(beat_at__gt=Now() - ALIVE),
+        waiting=Job.objects.filter(state=Job.State.PENDING),
     )
+    return WorkerHealth(alive=found["alive"] > 0, waiting=found["waiting"])
 
 
 def beat(name: str) -> None:

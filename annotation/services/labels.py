@@ -17,7 +17,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from annotation.models import Annotation, Arbitration, Assignment, Campaign, FinalLabel, Item, Job
+from annotation.models import Annotation, Arbitration, Assignment, Campaign, FinalLabel, Item, Job, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.labels import ARBITER, Outcome, check_rule, default_rule, final_label, get_rule
 from annotation.services import jobs
@@ -231,8 +231,18 @@ def stale_labels(campaign: Campaign) -> int:
 
 
 def stale_of(campaign: Campaign) -> QuerySet[FinalLabel]:
-    """These labels."""
-    found: QuerySet[FinalLabel] = _stale().filter(item__campaign=campaign)
+    """These labels. Where answers were missing and are missing still, that there is no label stays true, whatever was
+    saved since.
+    """
+    missing = Assignment.objects.filter(
+        item=OuterRef("item"),
+        round__kind=Round.Kind.MAIN,
+        withdrawn_at__isnull=True,
+        answered_at__isnull=True,
+    )
+    found: QuerySet[FinalLabel] = (
+        _stale().filter(item__campaign=campaign).exclude(Q(Exists(missing)), reason="incomplete")
+    )
     return found
 
 

@@ -2,9 +2,13 @@
 
 from collections import defaultdict
 
+from django.conf import settings
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotation.models import Membership, User
+from annotation.services.errors import NoticeUnread
 
 
 def mark_read(user: User) -> None:
@@ -19,6 +23,18 @@ def has_to_read(user: User) -> bool:
     if user.notice_read_at is not None:
         return False
     return Membership.objects.filter(user=user, role=Membership.Role.EXPERT).exists()
+
+
+def refuse_unread(user: User) -> None:
+    """Raises NoticeUnread where a program works for somebody who does not know yet what is recorded of it."""
+    if user.notice_read_at is None:
+        raise NoticeUnread(
+            _(
+                "Programs work for those who know what is recorded. Sign in, read it and confirm it, here: "
+                "%(address)s. Nothing was stored."
+            )
+            % {"address": settings.ASSAY_URL + reverse("recorded")}
+        )
 
 
 def managers_of(user: User) -> dict[str, list[str]]:

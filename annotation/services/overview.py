@@ -4,12 +4,13 @@ Cost: a fixed number of queries with aggregates, whatever the number of items, a
 tells how anybody answered or how far experts agree: that stays closed while they judge.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Exists, F, Max, OuterRef, Q
+from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, Value, When
 
 from annotation.models import (
     Annotation,
@@ -22,15 +23,14 @@ from annotation.models import (
     Membership,
     Round,
 )
+from annotation.models.item import in_play
 from annotation.protocol.text import fold_name
 from annotation.services.dry_runs import OPENS_MAIN, Decision, decision_of
-from annotation.services.invitations import open_invitations
-from annotation.services.labels import stale_labels
+from annotation.services.invitations import is_invited
+from annotation.services.labels import stale_of
 from annotation.services.moves import moved_items
-from annotation.services.questions import unanswered
 from annotation.services.released import is_released
 from annotation.services.round_progress import ExpertShare, RoundLine, round_lines
-from annotation.services.surplus import surplus_count
 from annotation.services.verify.experts import exactly_k_in_main
 
 # Where a campaign stands, in this order; the first that is not done is what to do now.
@@ -71,8 +71,10 @@ class PartShare:
 
 @dataclass(frozen=True, kw_only=True)
 class ExpertLine:
-    """How far one expert is. `planned` is what the confirmed designs gave them, None where there was none;
-    `given_by_design` what is there of it, items withdrawn or replaced since included.
+    """How far one expert is in the main round. `planned` is what the confirmed designs gave them, None where there was
+    none; `given_by_design` what is there of it, items withdrawn or replaced since included.
+
+    What they marked and reported, and when they answered last, is of all rounds, hidden repeats too.
     """
 
     member: Membership
@@ -131,15 +133,25 @@ class ItemCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelCounts:
-    """Final labels: how many of each, how many items without and why, how many rest on old answers."""
+    """Final labels: how many of each, how many items without and why, how many outcomes rest on old answers.
+
+    Why an item has no label is told where it still holds: of `stale` ones `outdated` have none, for a reason that was
+    true before.
+    """
 
     by_label: Mapping[str, int] = field(default_factory=dict)
     without: Mapping[str, int] = field(default_factory=dict)
     stale: int = 0
+    outdated: int = 0
 
     @property
     def final(self) -> int:
         return sum(self.by_label.values())
+
+    @property
+    def computed(self) -> int:
+        """Items on which the rule was run, whatever it came to."""
+        return self.final + sum(self.without.values()) + self.outdated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,8 +192,6 @@ class Overview:
     labels: LabelCounts
     jobs: JobCounts
     not_exactly_k: int
-    questions: int = 0  # that wait for a manager
-    surplus: int = 0  # answers that came too late to count
     released: bool = False
 
     @property
@@ -221,7 +231,7 @@ class Overview:
     @property
     def uncomputed(self) -> int:
         """Items on which the label rule was not run yet: new since, or restored."""
-        return self.items.active - self.labels.final - sum(self.labels.without.values())
+        return self.items.active - self.labels.computed
 
     @property
     def imported(self) -> bool:
@@ -231,7 +241,7 @@ class Overview:
     @property
     def computable(self) -> bool:
         """Whether there is anything that the label rule could be run on, or run on again."""
-        return bool(self.answered or self.labels.final or self.labels.without)
+        return bool(self.answered or self.labels.computed)
 
     @property
     def as_planned(self) -> bool:
@@ -330,20 +340,24 @@ class Overview:
 
 def overview(campaign: Campaign) -> Overview:
     """The campaign as it stands now."""
-    rounds = round_lines(campaign)
+    people = _people(campaign)
+    rounds = round_lines(campaign, members=people.members)
     round_ = next(line.round for line in rounds if line.round.kind == Round.Kind.MAIN)
     return Overview(
         round=round_,
         rounds=rounds,
         items=_items(round_),
-        experts=tuple(expert_lines(round_)),
+        experts=tuple(expert_lines(round_, people)),
         labels=_labels(campaign),
         jobs=job_counts(campaign),
-        not_exactly_k=sum(1 for _where in exactly_k_in_main(campaign)),
-        questions=unanswered(campaign),
-        surplus=surplus_count(campaign),
+        not_exactly_k=without_k_experts(campaign),
         released=is_released(campaign),
     )
+
+
+def without_k_experts(campaign: Campaign) -> int:
+    """How many items given out have another number of experts than the campaign's."""
+    return sum(1 for _where in exactly_k_in_main(campaign))
 
 
 def _items(round_: Round) -> ItemCounts:
@@ -361,43 +375,53 @@ def _items(round_: Round) -> ItemCounts:
     return ItemCounts(**counts)
 
 
-def expert_lines(round_: Round) -> list[ExpertLine]:
-    """Every expert of the campaign, in the order they joined; seven queries."""
-    members = list(
-        Membership.objects.filter(campaign=round_.campaign_id, role=Membership.Role.EXPERT)
-        .select_related("user")
-        .order_by("id")
-    )
-    invited = open_invitations(members)
-    shares = _shares(round_)
-    remarks = _remarks(round_)
+@dataclass(frozen=True, kw_only=True)
+class _People:
+    """Everybody in a campaign in the order in which they joined, and the accounts for which a link waits."""
+
+    members: Sequence[Membership]
+    invited: frozenset[int]
+
+
+def _people(campaign: Campaign) -> _People:
+    """One query."""
+    found = list(campaign.memberships.select_related("user").annotate(link_waits=is_invited()).order_by("id"))
+    return _People(members=found, invited=frozenset(member.user_id for member in found if member.link_waits))
+
+
+def expert_lines(round_: Round, people: _People | None = None) -> list[ExpertLine]:
+    """Every expert of the campaign, in the order they joined; six queries."""
+    people = people or _people(round_.campaign)
+    members = [member for member in people.members if member.role == Membership.Role.EXPERT]
+    rows = _rows(round_.campaign)
+    shares = _shares(round_, rows)
+    remarks = _remarks(round_.campaign)
     planned, given_by_design, moved = _planned(round_), _given_by_design(round_), moved_items(round_)
     none = {"problems": 0, "unsure": 0}
     return [
         ExpertLine(
             member=member,
-            parts=tuple(share for share, _row in shares.get(member.user_id, ())),
+            parts=tuple(shares.get(member.user_id, ())),
             planned=_with_moves(planned.get(member.user.username_folded), moved.get(member.pk)),
             given_by_design=given_by_design.get(member.user_id, 0),
-            cannot_judge=sum(row["cannot"] for _share, row in shares.get(member.user_id, ())),
+            cannot_judge=sum(row["cannot"] for row in rows if row["expert"] == member.user_id),
             problems=remarks.get(member.user_id, none)["problems"],
             unsure=remarks.get(member.user_id, none)["unsure"],
             last_at=max(
-                (row["last"] for _share, row in shares.get(member.user_id, ()) if row["last"]), default=None
+                (row["last"] for row in rows if row["expert"] == member.user_id and row["last"]), default=None
             ),
-            invited=member.user_id in invited,
+            invited=member.user_id in people.invited,
         )
         for member in members
     ]
 
 
-def _shares(round_: Round) -> dict[int, list[tuple[PartShare, dict[str, Any]]]]:
-    """By expert: their parts, counted from the rows that count."""
-    handed_in = {(part, expert): at for part, expert, at in _hand_ins(round_)}
-    rows = (
-        Assignment.objects.filter(round=round_, withdrawn_at__isnull=True, item__retired_at__isnull=True)
-        .order_by("part__index")
-        .values("expert", "part", "part__index")
+def _rows(campaign: Campaign) -> list[dict[str, Any]]:
+    """By round, part and expert: what was given and answered, counted from the rows that count."""
+    given = Assignment.objects.filter(in_play("item__"), round__campaign=campaign, withdrawn_at__isnull=True)
+    return list(
+        given.order_by("part__index")
+        .values("round", "expert", "part", "part__index")
         .annotate(
             given=Count("id"),
             answered=Count("answered_at"),
@@ -405,15 +429,22 @@ def _shares(round_: Round) -> dict[int, list[tuple[PartShare, dict[str, Any]]]]:
             last=Max("answered_at"),
         )
     )
-    shares: dict[int, list[tuple[PartShare, dict[str, Any]]]] = {}
+
+
+def _shares(round_: Round, rows: Sequence[Mapping[str, Any]]) -> dict[int, list[PartShare]]:
+    """By expert: their parts of this round."""
+    handed_in = {(part, expert): at for part, expert, at in _hand_ins(round_)}
+    shares: dict[int, list[PartShare]] = {}
     for row in rows:
+        if row["round"] != round_.pk:
+            continue
         share = PartShare(
             index=row["part__index"],
             given=row["given"],
             answered=row["answered"],
             handed_in_at=handed_in.get((row["part"], row["expert"])),
         )
-        shares.setdefault(row["expert"], []).append((share, row))
+        shares.setdefault(row["expert"], []).append(share)
     return shares
 
 
@@ -421,13 +452,13 @@ def _hand_ins(round_: Round) -> Sequence[tuple[int, int, datetime]]:
     return list(HandIn.objects.filter(part__round=round_).values_list("part", "expert", "at"))
 
 
-def _remarks(round_: Round) -> dict[int, dict[str, Any]]:
-    """By expert: how many current answers are marked unsure, how many report a problem."""
+def _remarks(campaign: Campaign) -> dict[int, dict[str, Any]]:
+    """By expert: how many current answers are marked unsure, how many report a problem, in all rounds."""
     rows = (
         Annotation.objects.filter(
-            assignment__round=round_,
+            in_play("assignment__item__"),
+            assignment__round__campaign=campaign,
             assignment__withdrawn_at__isnull=True,
-            assignment__item__retired_at__isnull=True,
             revision=F("assignment__revision"),
         )
         .filter(Q(unsure=True) | ~Q(problem=""))
@@ -473,17 +504,28 @@ def _given_by_design(round_: Round) -> dict[int, int]:
 
 
 def _labels(campaign: Campaign) -> LabelCounts:
+    """One query."""
+    is_stale = Case(When(pk__in=stale_of(campaign).values("pk"), then=Value(True)), default=Value(False))
     rows = (
         FinalLabel.objects.filter(item__campaign=campaign, item__retired_at__isnull=True)
+        .annotate(is_stale=is_stale)
         .order_by()
-        .values_list("label", "reason")
+        .values_list("label", "reason", "is_stale")
         .annotate(n=Count("id"))
     )
-    counted = list(rows)
+    by_label, without, stale = Counter[str](), Counter[str](), Counter[bool]()
+    for label, reason, is_old, n in rows:
+        if label:
+            by_label[label] += n
+        elif not is_old:
+            without[reason] += n
+        if is_old:
+            stale[bool(label)] += n
     return LabelCounts(
-        by_label={label: n for label, _reason, n in sorted(counted, reverse=True) if label},
-        without={reason: n for label, reason, n in sorted(counted) if not label},
-        stale=stale_labels(campaign) if counted else 0,
+        by_label=dict(sorted(by_label.items(), reverse=True)),
+        without=dict(sorted(without.items())),
+        stale=stale.total(),
+        outdated=stale[False],
     )
 
 

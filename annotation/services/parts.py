@@ -4,17 +4,15 @@ The plan itself (which unit, which part, whose slot) is arithmetic and stands in
 file reads what is to be assigned and writes the rows.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from django.db import IntegrityError
-from django.db.models import Max, QuerySet
+from django.db.models import Max
 
 from annotation.models import (
     Assignment,
     Campaign,
     Design,
-    HandIn,
     Item,
     Membership,
     Part,
@@ -29,11 +27,10 @@ from annotation.services.campaigns import check_seed, main_round
 from annotation.services.completion import Completion, plan_completion
 from annotation.services.dry_runs import refuse_before_the_gate
 from annotation.services.errors import Refused
+from annotation.services.later import USUAL_SHARE, LaterPlan, give_out_later, plan_later
 from annotation.services.layout import (
     CHUNK,
     IN_UNIT,
-    POSTPONED,
-    Place,
     UnitRows,
     last_place,
     share_of,
@@ -58,29 +55,6 @@ def unassigned_units(round_: Round) -> list[UnitRows]:
         .order_by("unit__position", *IN_UNIT)
     )
     return unit_rows(items)
-
-
-def late_items(round_: Round) -> QuerySet[Item]:
-    """Items that came later into units which have their experts already, such as another system's translations.
-
-    Not into units of a closed batch, whose experts judge nothing in it any more; these are `too_late`.
-    """
-    return _came_later(round_, closed=False)
-
-
-def too_late(round_: Round) -> QuerySet[Item]:
-    """Items that came into units of closed batches: they can be given out once the batch is open again."""
-    return _came_later(round_, closed=True)
-
-
-def _came_later(round_: Round, *, closed: bool) -> QuerySet[Item]:
-    placed = PartUnit.objects.filter(round=round_, part__design__closed_at__isnull=not closed)
-    return (
-        Item.objects.active()
-        .filter(unit__in=placed.values("unit"))
-        .exclude(pk__in=round_.assignments.values("item"))
-        .order_by("unit__position", *IN_UNIT)
-    )
 
 
 def plan_parts(
@@ -137,21 +111,23 @@ def assign_parts(
     sample: int | None = None,
     quotas: Sequence[int] | None = None,
     overlap: int | None = None,
+    again: float = USUAL_SHARE,
     by: User | None = None,
     confirmed_hash: str | None = None,
 ) -> Plan:
     """Store the plan: parts, their units and all k assignments of every item, in one transaction.
 
-    Late items go to the experts of their units, whoever is named. Where all units are given out, nothing else is
-    stored and nobody is created. `confirmed_hash` is what the manager was shown; if the campaign has changed
-    since, nothing is stored.
+    Late items go to the experts of their units, whoever is named, and `again` per cent of what these judged before
+    come again among them. Where all units are given out, nothing else is stored and nobody is created.
+    `confirmed_hash` is what the manager was shown (see `confirmation`); if the campaign has changed since, nothing is
+    stored.
     """
     try:
         with turn(campaign):
             round_ = main_round(campaign)
             refuse_closed(campaign)
             refuse_before_the_gate(campaign)
-            _extend(round_)
+            later = plan_later(round_, again=again, seed=seed)
             planned = plan_parts(
                 campaign,
                 experts=experts,
@@ -162,13 +138,14 @@ def assign_parts(
                 quotas=quotas,
                 overlap=overlap,
             )
-            if confirmed_hash is not None and confirmed_hash != planned.hash:
+            if confirmed_hash is not None and confirmed_hash != confirmation(planned, later):
                 raise Refused(
                     say(
                         "The campaign changed since this plan was shown: items were added, or "
                         "somebody else assigned them. Look at the new plan and confirm it again."
                     )
                 )
+            give_out_later(round_, later, by=by)
             if _give_out(round_, planned, by):
                 more = {"sample": sample, "quotas": quotas and list(quotas), "overlap": overlap}
                 asked = {name: value for name, value in more.items() if value is not None}
@@ -179,6 +156,11 @@ def assign_parts(
             say("Somebody else assigned these units at the same moment; look at the new plan.")
         ) from None
     return planned
+
+
+def confirmation(planned: Plan, later: LaterPlan) -> str:
+    """What a manager confirms: the hash of the plan, and that of the later batch beside it where there is one."""
+    return f"{planned.hash}.{later.hash}" if later.n_items else planned.hash
 
 
 def _give_out(round_: Round, planned: Plan, by: User | None) -> bool:
@@ -196,38 +178,6 @@ def _give_out(round_: Round, planned: Plan, by: User | None) -> bool:
         _store_completion(round_, planned, completion, people=people, by=by)
     renew_counts(PartUnit, Assignment)
     return True
-
-
-def _extend(round_: Round) -> None:
-    """Give late items to the experts of their units, a unit's translations together on screens at the part's end."""
-    late = unit_rows(late_items(round_))
-    if not late:
-        return
-    experts_of = _experts_by_unit(round_)
-    shares: dict[tuple[int, int, int], list[UnitRows]] = defaultdict(list)
-    for unit in late:
-        for share in experts_of[unit.pk]:
-            shares[share].append(unit)
-    people = User.objects.in_bulk({expert for _part, _slot, expert in shares})
-    parts = round_.parts.in_bulk()
-    for (part, slot, expert), units in shares.items():
-        mine = round_.assignments.filter(expert=expert)
-        place = Place(
-            position=last_place(round_, people[expert]).position,
-            queue=mine.filter(part=part).aggregate(last=Max("queue"))["last"] + 1 - POSTPONED,
-        )
-        rows = share_of(round_, parts[part], units, slot=slot, expert=people[expert])
-        store_in_chunks(Assignment, place.put(rows))
-        HandIn.objects.filter(part=part, expert=expert).delete()  # there is work in it again
-
-
-def _experts_by_unit(round_: Round) -> dict[int, list[tuple[int, int, int]]]:
-    """For each unit its part, slots and experts."""
-    found: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-    given = round_.assignments.filter(withdrawn_at__isnull=True, part__isnull=False).order_by("part", "slot")
-    for unit, *share in given.values_list("unit", "part", "slot", "expert").distinct():
-        found[unit].append((share[0], share[1], share[2]))
-    return found
 
 
 def next_index(round_: Round) -> int:

@@ -24,7 +24,7 @@ DAYS_SHOWN = 14
 class PartLine:
     """One expert's share of a part. `index` is None for judgements that came from a file without one.
 
-    `kind` and `number` are those of its round; hidden repeats go by the part they are mixed into.
+    `kind` and `number` are those of its round; hidden repeats go by the part they are mixed into, counted apart.
     """
 
     name: str
@@ -34,19 +34,32 @@ class PartLine:
     member: Membership
     given: int
     answered: int
+    repeats_given: int
+    repeats_answered: int
     handed_in_at: datetime | None
+
+    @property
+    def complete(self) -> bool:
+        return (self.answered, self.repeats_answered) == (self.given, self.repeats_given)
+
+    @property
+    def begun(self) -> bool:
+        return bool(self.answered or self.repeats_answered)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExpertLine:
     """How far one expert is in the rounds that are open, when they may be done, and the hours that count. `before` is
-    what they answered in rounds that are closed.
+    what they answered in rounds that are closed. Hidden repeats are counted apart, whatever round they are of; what is
+    left of them counts for the finish.
     """
 
     member: Membership
     given: int
     answered: int
     before: int
+    repeats_given: int
+    repeats_answered: int
     finish: Finish
     due_on: date | None
     paid: float  # seconds, in all rounds
@@ -134,24 +147,41 @@ def _expert_line(
     paid: Statement,
     today: date,
 ) -> ExpertLine:
-    at_work = [row for row in rows if row["round"] in due]
-    given, answered = sum(row["given"] for row in at_work), sum(row["answered"] for row in at_work)
-    waited_for = [due[row["round"]] for row in at_work if row["answered"] < row["given"]]
+    waited_for = [row for row in rows if row["round"] in due and row["answered"] < row["given"]]
+    left = sum(row["given"] - row["answered"] for row in waited_for)
+    repeats, items = _told_apart(rows)
+    at_work = [row for row in items if row["round"] in due]
+    answered = _sum(at_work, "answered")
     return ExpertLine(
         member=member,
-        given=given,
+        given=_sum(at_work, "given"),
         answered=answered,
-        before=sum(row["answered"] for row in rows) - answered,
-        finish=expected_finish(per_day, left=given - answered, today=today),
-        due_on=min((day for day in waited_for if day), default=None),
+        before=_sum(items, "answered") - answered,
+        repeats_given=_sum(repeats, "given"),
+        repeats_answered=_sum(repeats, "answered"),
+        finish=expected_finish(per_day, left=left, today=today),
+        due_on=min((day for row in waited_for if (day := due[row["round"]])), default=None),
         paid=paid.total.paid,
     )
+
+
+_Rows = list[Mapping[str, Any]]
+
+
+def _told_apart(rows: Sequence[Mapping[str, Any]]) -> tuple[_Rows, _Rows]:
+    """Hidden repeats, and what is given to be judged for the first time or again by everybody's knowing."""
+    repeats = [row for row in rows if row["round__kind"] == Round.Kind.REPEAT]
+    return repeats, [row for row in rows if row["round__kind"] != Round.Kind.REPEAT]
+
+
+def _sum(rows: Sequence[Mapping[str, Any]], name: str) -> int:
+    return sum(row[name] for row in rows)
 
 
 def _part_lines(
     campaign: Campaign, members: Sequence[Membership], rows: Sequence[Mapping[str, Any]]
 ) -> list[PartLine]:
-    """Hidden repeats are units of the part they are mixed into."""
+    """Hidden repeats go by the part they are mixed into."""
     handed_in = {
         (index, expert): at
         for index, expert, at in HandIn.objects.filter(part__round__campaign=campaign).values_list(
@@ -159,15 +189,14 @@ def _part_lines(
         )
     }
     by_user = {member.user_id: member for member in members}
-    sums: dict[tuple[int | None, str, int], list[int]] = {}
+    of_part: dict[tuple[int | None, str, int], _Rows] = {}
     rounds: dict[tuple[int | None, str], tuple[str, int]] = {}
     for row in rows:
         index, round_ = row["part__index"], (row["round__kind"], row["round__number"])
         name = "" if index is None else part_name(*round_, index)
         rounds.setdefault((index, name), round_)
-        counts = sums.setdefault((index, name, row["expert"]), [0, 0])
-        counts[0] += row["given"]
-        counts[1] += row["answered"]
+        of_part.setdefault((index, name, row["expert"]), []).append(row)
+    told_apart = {place: _told_apart(of_place) for place, of_place in of_part.items()}
     return [
         PartLine(
             name=name,
@@ -175,11 +204,13 @@ def _part_lines(
             kind=rounds[index, name][0],
             number=rounds[index, name][1],
             member=by_user[expert],
-            given=given,
-            answered=answered,
+            given=_sum(items, "given"),
+            answered=_sum(items, "answered"),
+            repeats_given=_sum(repeats, "given"),
+            repeats_answered=_sum(repeats, "answered"),
             handed_in_at=handed_in.get((index, expert)) if index is not None else None,
         )
-        for (index, name, expert), (given, answered) in sums.items()
+        for (index, name, expert), (repeats, items) in told_apart.items()
         if expert in by_user
     ]
 

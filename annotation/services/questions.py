@@ -71,9 +71,14 @@ def _stored(asked: Question) -> Question | None:
 
 def new_answers(campaign: Campaign, user: User) -> int:
     """How many of one's questions were answered and not read yet."""
+    return answered_unread(campaign.pk, user.pk).count()
+
+
+def answered_unread(campaign: int, user: int) -> QuerySet[Question]:
+    """These questions."""
     return Question.objects.filter(
         campaign=campaign, asked_by=user, answered_at__isnull=False, read_at__isnull=True
-    ).count()
+    )
 
 
 def read(campaign: Campaign, user: User, *, pk: int) -> None:
@@ -89,7 +94,12 @@ def read(campaign: Campaign, user: User, *, pk: int) -> None:
 
 def unanswered(campaign: Campaign) -> int:
     """How many questions wait for a manager."""
-    return Question.objects.filter(campaign=campaign, answered_at__isnull=True).count()
+    return waiting_for_answer(campaign).count()
+
+
+def waiting_for_answer(campaign: Campaign) -> QuerySet[Question]:
+    """These questions."""
+    return Question.objects.filter(campaign=campaign, answered_at__isnull=True)
 
 
 def answer(campaign: Campaign, *, pk: int, text: str, by: User) -> Question:

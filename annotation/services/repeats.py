@@ -13,7 +13,7 @@ Drawn rounds count from 2: the first holds the repeats that were imported.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,11 +22,13 @@ from django.db.models import Case, Count, F, Max, Min, Q, QuerySet, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.models import Annotation, Assignment, Campaign, Membership, Round, User
+from annotation.models import Annotation, Assignment, Campaign, Membership, Round, Thread, User
+from annotation.protocol.chance import chance
 from annotation.protocol.orders import context_order
-from annotation.protocol.repeats import AHEAD, DISTANCE, Original, place_repeats, wanted_of
+from annotation.protocol.repeats import AHEAD, DISTANCE, Original, Repeat, place_repeats, wanted_of
 from annotation.services.campaign_state import refuse_closed
 from annotation.services.campaigns import check_seed, main_round
+from annotation.services.effective import AGAIN
 from annotation.services.errors import NotYours, Refused
 from annotation.services.layout import CHUNK, store_in_chunks
 from annotation.services.people import audit
@@ -35,6 +37,7 @@ from annotation.services.rounds import FIRST_DRAWN, described
 from annotation.services.turns import turn
 
 PAUSE = timedelta(minutes=30)  # that ends a sitting of answers that name none
+_HALVED = (0, 1, 2, 3, 16)  # how often a distance is halved where it is too long; the last leaves none
 _ELSEWHERE = 1_000_000_000  # positions that nobody has, for the moment in which they move
 
 
@@ -94,7 +97,7 @@ def plan_repeats(campaign: Campaign, *, percent: float, seed: int) -> RepeatPlan
         raise Refused(_("The main round is closed: there is nothing among which a repeat could come up."))
     found = _Standing.of(round_)
     shares = tuple(_share_of(member, found, percent=percent, seed=seed) for member in _experts(campaign))
-    return RepeatPlan(percent=percent, seed=seed, shares=shares, after=_last_draw(campaign))
+    return RepeatPlan(percent=percent, seed=seed, shares=shares, after=last_draw(campaign))
 
 
 def draw_repeats(
@@ -219,7 +222,7 @@ def drawn_rounds(campaign: Campaign) -> QuerySet[Round]:
 
 
 @dataclass
-class _Screen:
+class Screen:
     """One screen of an expert in the main round."""
 
     position: int
@@ -237,8 +240,8 @@ class _Screen:
 class _Spot:
     """A repeat: the screen that comes again, and the open one in front of which it does."""
 
-    original: _Screen
-    before: _Screen
+    original: Screen
+    before: Screen
 
 
 _COLUMNS = (
@@ -251,7 +254,7 @@ _COLUMNS = (
 class _Standing:
     """What is known of everybody: their screens, the sitting of each answer, which sittings are over, past repeats."""
 
-    screens: Mapping[int, list[_Screen]]
+    screens: Mapping[int, list[Screen]]
     sitting: Mapping[int, str]  # of an assignment's current answer
     over: Mapping[int, set[str]]  # by expert
     repeated: set[tuple[int, int]]  # expert and unit
@@ -279,18 +282,18 @@ class _Standing:
         )
 
 
-def _screens(round_: Round) -> dict[int, list[_Screen]]:
+def _screens(round_: Round) -> dict[int, list[Screen]]:
     """By expert, in the order of their list."""
     rows = (
         round_.assignments.filter(withdrawn_at__isnull=True, part__isnull=False)
         .order_by("expert", "position", "row")
         .values_list(*_COLUMNS)
     )
-    found: dict[int, list[_Screen]] = defaultdict(list)
+    found: dict[int, list[Screen]] = defaultdict(list)
     for expert, position, queue, part, unit, key, type_, relation, postponed, at, pk in rows.iterator(CHUNK):
         mine = found[expert]
         if not mine or mine[-1].position != position:
-            mine.append(_Screen(position, queue, part, unit, key, type_ or relation, last=at))
+            mine.append(Screen(position, queue, part, unit, key, type_ or relation, last=at))
         screen = mine[-1]
         screen.postponed |= postponed is not None
         screen.last = None if at is None or screen.last is None else max(screen.last, at)
@@ -358,7 +361,7 @@ def _share_of(member: Membership, found: _Standing, *, percent: float, seed: int
     screens = found.screens.get(member.user_id, [])
     latest_first = _answered(screens)
     coming = _coming(screens)
-    of_key: dict[str, _Screen] = {}  # of a unit's several screens one comes again
+    of_key: dict[str, Screen] = {}  # of a unit's several screens one comes again
     originals = []
     for since, screen in enumerate(latest_first):
         if screen.key not in of_key and _old_enough(screen, member.user_id, found):
@@ -381,25 +384,87 @@ def _share_of(member: Membership, found: _Standing, *, percent: float, seed: int
     )
 
 
-def _old_enough(screen: _Screen, expert: int, found: _Standing) -> bool:
+@dataclass(frozen=True, kw_only=True)
+class Among:
+    """Repeats among screens that nobody has seen yet: each original, and the new screen in front of which it comes.
+
+    `judged`: screens there were to draw from. `distance`: units between each original and its repeat, at least.
+    """
+
+    judged: int = 0
+    distance: int = 0
+    repeats: tuple[tuple[Screen, int], ...] = ()
+
+
+def among_new(round_: Round, coming: Mapping[int, int], *, percent: float, seed: int) -> dict[int, Among]:
+    """For each expert with so many `coming` new screens, a share of what they have judged, drawn to come among these.
+
+    Repeats come as late as others where there is room for all of them; else the distance is halved until there is,
+    and at last what was judged in the sitting that goes on is taken too. Of a unit that was judged on several screens
+    one is drawn; none that was talked about or judged again since, which no longer tells how its expert judges alone.
+    Five queries.
+    """
+    found = _Standing.of(round_)
+    seen = _seen_again(round_)
+    return {
+        expert: _among(expert, n, found, seen, percent=percent, seed=seed) for expert, n in coming.items()
+    }
+
+
+def _seen_again(round_: Round) -> set[int]:
+    """Units that were opened to discussion, or judged again after one or under new guidelines."""
+    talked = Thread.objects.filter(item__campaign=round_.campaign_id)
+    again = Assignment.objects.filter(round__campaign=round_.campaign_id, round__kind__in=AGAIN)
+    return {*talked.values_list("item__unit", flat=True), *again.order_by().values_list("unit", flat=True)}
+
+
+def _among(
+    expert: int, coming: int, found: _Standing, seen: Collection[int], *, percent: float, seed: int
+) -> Among:
+    latest_first = _answered(found.screens.get(expert, []))
+    of_unit: dict[str, list[tuple[int, Screen]]] = defaultdict(list)
+    for since, screen in enumerate(latest_first):
+        if (expert, screen.unit) not in found.repeated and screen.unit not in seen:
+            of_unit[screen.key].append((since, screen))
+    drawn = {
+        key: min(screens, key=lambda one: chance("again", seed, key, one[1].position))
+        for key, screens in of_unit.items()
+    }
+    wanted = min(wanted_of(len(latest_first), percent=percent), len(drawn)) if percent else 0
+    old = {key: one for key, one in drawn.items() if _old_enough(one[1], expert, found)}
+    distance = 0
+    repeats: tuple[Repeat, ...] = ()
+    for pool, distance in ((pool, DISTANCE >> halved) for pool in (old, drawn) for halved in _HALVED):
+        originals = [Original(key, screen.group, since) for key, (since, screen) in pool.items()]
+        repeats = place_repeats(originals, range(coming), n=wanted, seed=seed, distance=distance, ahead=0)
+        if len(repeats) == wanted:
+            break
+    return Among(
+        judged=len(latest_first),
+        distance=distance,
+        repeats=tuple((drawn[one.key][1], one.before) for one in repeats),
+    )
+
+
+def _old_enough(screen: Screen, expert: int, found: _Standing) -> bool:
     if (expert, screen.unit) in found.repeated:
         return False
     over = found.over.get(expert, set())
     return all(found.sitting.get(row) in over for row in screen.assignments)
 
 
-def _answered(screens: Sequence[_Screen]) -> list[_Screen]:
+def _answered(screens: Sequence[Screen]) -> list[Screen]:
     """Those that are wholly judged, the latest first."""
     dated = [(one.last, one.position, one) for one in screens if one.last is not None]
     return [one for _last, _position, one in sorted(dated, key=lambda row: row[:2], reverse=True)]
 
 
-def _coming(screens: Sequence[_Screen]) -> list[_Screen]:
+def _coming(screens: Sequence[Screen]) -> list[Screen]:
     """The open ones in the order in which they come up."""
     return sorted((one for one in screens if one.last is None), key=lambda one: one.queue)
 
 
-def _places(coming: Sequence[_Screen]) -> list[int]:
+def _places(coming: Sequence[Screen]) -> list[int]:
     """In front of which open screens a repeat may stand: where the list and the queue go the same way.
 
     What was postponed stands early in the list and late in the queue; room made there would renumber screens that the
@@ -414,7 +479,8 @@ def _places(coming: Sequence[_Screen]) -> list[int]:
     return places
 
 
-def _last_draw(campaign: Campaign) -> int:
+def last_draw(campaign: Campaign) -> int:
+    """The number of the last draw there was, 0 without one."""
     return drawn_rounds(campaign).aggregate(last=Max("number"))["last"] or 0
 
 
@@ -439,29 +505,42 @@ def _open(main: Round, planned: RepeatPlan) -> Round:
 
 def _rows(round_: Round, share: RepeatShare) -> Iterator[Assignment]:
     """One expert's repeats, the rows of each in an order of their own."""
-    expert = share.member.user
-    originals = Assignment.objects.in_bulk([row for spot in share.spots for row in spot.original.assignments])
+    originals = originals_of(spot.original for spot in share.spots)
     for earlier, spot in enumerate(share.spots):  # so many repeats stand in front of this one
-        order = context_order(
-            len(spot.original.assignments),
-            seed=round_.campaign.seed,
-            expert=expert.username_folded,
-            unit_key=spot.original.key,
-            round_number=round_.number,
+        for row in copies(round_, spot.original, originals, expert=share.member.user, part=spot.before.part):
+            row.position, row.queue = spot.before.position + earlier, spot.before.queue + earlier
+            yield row
+
+
+def originals_of(screens: Iterable[Screen]) -> dict[int, Assignment]:
+    """The rows of these screens. One query."""
+    return Assignment.objects.in_bulk([row for screen in screens for row in screen.assignments])
+
+
+def copies(
+    round_: Round, screen: Screen, originals: Mapping[int, Assignment], *, expert: User, part: int
+) -> Iterator[Assignment]:
+    """A judged screen once more, in an order of its own, in the slots that its rows had; it has no place yet."""
+    order = context_order(
+        len(screen.assignments),
+        seed=round_.campaign.seed,
+        expert=expert.username_folded,
+        unit_key=screen.key,
+        round_number=round_.number,
+    )
+    for row, index in enumerate(order, start=1):
+        original = originals[screen.assignments[index]]
+        yield Assignment(
+            round=round_,
+            part_id=part,
+            unit_id=original.unit_id,
+            item_id=original.item_id,
+            expert=expert,
+            slot=original.slot,
+            position=0,
+            row=row,
+            queue=0,
         )
-        for row, index in enumerate(order, start=1):
-            original = originals[spot.original.assignments[index]]
-            yield Assignment(
-                round=round_,
-                part_id=spot.before.part,
-                unit_id=original.unit_id,
-                item_id=original.item_id,
-                expert=expert,
-                slot=original.slot,
-                position=spot.before.position + earlier,
-                row=row,
-                queue=spot.before.queue + earlier,
-            )
 
 
 def _make_room(share: RepeatShare, *, rounds: Sequence[int]) -> None:

@@ -1,6 +1,6 @@
 """All rounds of a campaign at a glance: how far each is, who is waited for, and by when. Nothing of any answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -75,16 +75,21 @@ class RoundLine:
         return settings.ASSAY_URL + reverse("work", args=[self.round.campaign.slug])
 
 
-def round_lines(campaign: Campaign, *, versions: bool = False) -> tuple[RoundLine, ...]:
-    """Every round in the order in which they were made; three queries, and one over all answers for the versions."""
+def round_lines(
+    campaign: Campaign, *, versions: bool = False, members: Iterable[Membership] | None = None
+) -> tuple[RoundLine, ...]:
+    """Every round in the order in which they were made; three queries, and one over all answers for the versions.
+
+    `members`: everybody in the campaign, where they are known already, with their accounts.
+    """
     rounds = list(
         campaign.rounds.select_related("guideline")
         .annotate(began_at=Min("designs__created_at"))
         .order_by("id")
     )
-    members = {
-        member.user_id: member for member in campaign.memberships.select_related("user").order_by("id")
-    }
+    if members is None:
+        members = campaign.memberships.select_related("user").order_by("id")
+    by_account = {member.user_id: member for member in members}
     counted = (
         Assignment.objects.filter(round__in=rounds, withdrawn_at__isnull=True)
         .order_by()
@@ -93,7 +98,7 @@ def round_lines(campaign: Campaign, *, versions: bool = False) -> tuple[RoundLin
     )
     shares: dict[int, list[ExpertShare]] = {}
     for round_, expert, given, answered in counted:
-        share = ExpertShare(member=members[expert], given=given, answered=answered)
+        share = ExpertShare(member=by_account[expert], given=given, answered=answered)
         shares.setdefault(round_, []).append(share)
     for found in rounds:
         found.campaign = campaign

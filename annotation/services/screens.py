@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, F, FilteredRelation, Max, Min, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, FilteredRelation, Max, Min, Q, QuerySet
 
 from annotation.models import Assignment, Campaign, Part, Round
 from annotation.protocol.base import get_protocol
@@ -137,8 +137,7 @@ def own_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
 
     A hidden repeat belongs to the part in which it comes up, and shares its fate.
     """
-    rounds = Round.objects.filter(Exists(Part.objects.filter(round=OuterRef("pk"))), campaign=campaign)
-    nothing_open = ~Exists(rounds.filter(state=Round.State.OPEN))
+    nothing_open = ~Exists(Part.objects.filter(round__campaign=campaign, round__state=Round.State.OPEN))
     return _work(campaign, expert_id).filter(Q(part__round__state=Round.State.OPEN) | nothing_open)
 
 
@@ -189,6 +188,7 @@ class ScreenRow(NamedTuple):
     head: str
     relation: str
     tail: str
+    context: int | None
     source: str | None
     start: int | None
     end: int | None
@@ -206,7 +206,7 @@ class ScreenRow(NamedTuple):
 
 _PATHS = (
     "pk", "revision", "position", "queue", "postponed_at", "part__index", "unit", "unit__compound", "unit__atoms",
-    "item__translation", "item__head", "item__relation", "item__tail", "item__context__source",
+    "item__translation", "item__head", "item__relation", "item__tail", "item__context", "item__context__source",
     "item__context__start", "item__context__end", "item__context__reference", "item__context__source_differs",
     "current__label", "current__cannot_judge", "current__problem", "current__detail", "current__reasons",
     "current__atoms", "current__note", "current__unsure",
@@ -216,23 +216,41 @@ _PATHS = (
 def screens(rows: Any, *, campaign: Campaign, expert_id: int) -> list[dict[str, Any]]:
     """An expert's assignments as screens: one for each position, in the order of positions. One query."""
     current = FilteredRelation("annotations", condition=Q(annotations__revision=F("revision")))
-    found = rows.annotate(current=current).order_by("position", "row").values_list(*_PATHS)
-    return screens_of(found, protocol=campaign.protocol, reference=campaign.reference, expert_id=expert_id)
+    found = rows.annotate(current=current).order_by("position", "row")
+    return screens_of(
+        found.values_list(*_PATHS),
+        protocol=campaign.protocol,
+        reference=campaign.reference,
+        display=campaign.display,
+        expert_id=expert_id,
+    )
 
 
 def screens_of(
-    rows: Iterable[Sequence[Any]], *, protocol: str, reference: str, expert_id: int
+    rows: Iterable[Sequence[Any]], *, protocol: str, reference: str, display: str, expert_id: int
 ) -> list[dict[str, Any]]:
-    """Rows as they were read, as this expert's screens; rows of one position stand together."""
+    """Rows as they were read, as this expert's screens; rows of one position stand together.
+
+    Side by side, the rows of a context stand together as well, and `context` counts the contexts of the screen.
+    """
     named = (ScreenRow(*row) for row in rows)
     return [
-        _screen(list(group), protocol=protocol, reference=reference, expert_id=expert_id)
+        _screen(list(group), protocol=protocol, reference=reference, display=display, expert_id=expert_id)
         for _position, group in groupby(named, key=lambda row: row.position)
     ]
 
 
-def _screen(rows: list[ScreenRow], *, protocol: str, reference: str, expert_id: int) -> dict[str, Any]:
+def _screen(
+    rows: list[ScreenRow], *, protocol: str, reference: str, display: str, expert_id: int
+) -> dict[str, Any]:
     first = rows[0]
+    compound = protocol == Campaign.Protocol.COMPOUND
+    contexts: dict[int | None, int] = {}
+    if compound and display == Campaign.Display.SIDE_BY_SIDE:
+        contexts = {
+            context: n for n, context in enumerate(dict.fromkeys(row.context for row in rows), start=1)
+        }
+        rows = sorted(rows, key=lambda row: contexts[row.context])
     screen: dict[str, Any] = {
         "id": number_of(first.assignment, expert=expert_id),
         "protocol": protocol,
@@ -241,7 +259,6 @@ def _screen(rows: list[ScreenRow], *, protocol: str, reference: str, expert_id: 
         "part": first.part,
         "postponed": bool(first.postponed),
     }
-    compound = protocol == Campaign.Protocol.COMPOUND
     if compound:
         screen |= {
             "compound": first.compound,
@@ -251,6 +268,7 @@ def _screen(rows: list[ScreenRow], *, protocol: str, reference: str, expert_id: 
         {
             "assignment": number_of(row.assignment, expert=expert_id),
             "revision": row.revision,
+            **({"context": contexts[row.context]} if contexts else {}),
             **(_compound_row(row, reference=reference) if compound else _triple_row(row)),
             "answer": _answer(row, protocol=protocol),
         }

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, Max, Min, Q, QuerySet, TextField, Value
+from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.functions import Replace
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -183,21 +183,26 @@ class PartReview:
 def review_part(campaign: Campaign, *, expert_id: int, index: int) -> PartReview:
     """What stands in a part, or NotYours. Four queries, whatever the size of the part."""
     rows = own_work(campaign, expert_id=expert_id).filter(part__index=index)
-    part = Part.objects.filter(pk__in=rows.values("part")).select_related("round").first()
+    hand_in = HandIn.objects.filter(part=OuterRef("pk"), expert=expert_id)
+    part = (
+        Part.objects.filter(pk__in=rows.values("part"))
+        .select_related("round")
+        .annotate(handed_in_at=Subquery(hand_in.values("at")[:1]))
+        .first()
+    )
     if part is None:
         raise NotYours(_("There is no such part among your work."))
     screens_of_part = rows.aggregate(
         total=Count("position", distinct=True),
         open=Count("position", distinct=True, filter=Q(answered_at__isnull=True)),
     )
-    hand_in = HandIn.objects.filter(part=part, expert_id=expert_id).first()
     waiting = rows.filter(answered_at__isnull=True, postponed_at__isnull=False)
     remarks = _remarks(own_record(campaign, expert_id=expert_id).filter(part=part))
     return PartReview(
         part=part,
         total=screens_of_part["total"],
         open=screens_of_part["open"],
-        handed_in_at=hand_in.at if hand_in else None,
+        handed_in_at=part.handed_in_at,
         closed=part.round.state != Round.State.OPEN,
         unsure=tuple(_remark(row) for row in remarks if row.unsure),
         postponed=_screen_by_screen(waiting),

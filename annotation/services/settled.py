@@ -7,10 +7,13 @@ judging again sees what came of it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from annotation.models import Arbitration, Assignment, Campaign, Item, Round, Thread, User
 from annotation.protocol.base import get_protocol
 from annotation.protocol.definition import Protocol
 from annotation.protocol.labels import final_label
+from annotation.services.counts import counts
 from annotation.services.effective import AGAIN, ItemAnswers, item_answers
 from annotation.services.frozen import frozen_answers
 from annotation.services.labels import rule_for
@@ -38,10 +41,21 @@ class Settled:
 
 def is_open(campaign: Campaign) -> bool:
     """Whether experts may see what was settled. One query."""
-    states = set(campaign.rounds.filter(kind__in=AGAIN).values_list("kind", "state"))
-    return (Round.Kind.RESOLUTION, Round.State.CLOSED) in states and not any(
-        state == Round.State.OPEN for _kind, state in states
-    )
+    return is_open_by(counts(**rounds_again(campaign)))
+
+
+def rounds_again(campaign: Campaign) -> dict[str, QuerySet[Round]]:
+    """The rounds that decide whether they may: to be counted."""
+    again = Round.objects.filter(campaign=campaign, kind__in=AGAIN)
+    return {
+        "resolved": again.filter(kind=Round.Kind.RESOLUTION, state=Round.State.CLOSED),
+        "judged_again": again.filter(state=Round.State.OPEN),
+    }
+
+
+def is_open_by(found: Mapping[str, int]) -> bool:
+    """Whether they may, by how many of these there are."""
+    return found["resolved"] > 0 and not found["judged_again"]
 
 
 def settled_against(campaign: Campaign, user: User) -> list[Settled]:

@@ -28,11 +28,11 @@ class SurplusLine:
 
 def surplus_count(campaign: Campaign) -> int:
     """How many late answers are kept aside."""
-    return _kept(campaign).count()
+    return kept_aside(campaign).count()
 
 
-def _kept(campaign: Campaign) -> QuerySet[Surplus]:
-    """Not those that were sent again and stored once their item was back."""
+def kept_aside(campaign: Campaign) -> QuerySet[Surplus]:
+    """Late answers, but those that were sent again and stored once their item was back."""
     stored = Annotation.objects.filter(assignment=OuterRef("assignment"), client_key=OuterRef("client_key"))
     return Surplus.objects.filter(~Exists(stored), assignment__round__campaign=campaign)
 
@@ -41,7 +41,7 @@ def surplus_lines(campaign: Campaign) -> Sequence[SurplusLine]:
     """The latest late answers first. Two queries."""
     pseudonyms = dict(campaign.memberships.values_list("user", "pseudonym"))
     found = (
-        _kept(campaign)
+        kept_aside(campaign)
         .select_related("assignment__item__unit", "assignment__item__context")
         .order_by("-received_at", "-id")[:SHOWN]
     )

@@ -47,7 +47,7 @@ class Upload:
     token: str
     campaign: int
     by: int
-    kind: str  # items, cognition or judgements
+    kind: str  # items, cognition, judgements or evaluation_set
     files: Mapping[str, KeptFile]
     options: Mapping[str, Any] = field(default_factory=dict)
     created_at: str
@@ -101,13 +101,13 @@ def keep(
     return upload
 
 
-def find(campaign: Campaign, token: UUID | str) -> Upload:
-    """An upload of this campaign; NotYours where there is none."""
+def find(campaign: Campaign, token: UUID | str, *, kinds: Collection[str] = ()) -> Upload:
+    """An upload of this campaign, of one of these kinds where some are named; NotYours where there is none."""
     try:
         document = json.loads((_folder(str(token)) / NOTE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise NotYours(_("There is no such upload; it may have been removed after a day.")) from None
-    if document["campaign"] != campaign.pk:
+    if document["campaign"] != campaign.pk or (kinds and document["kind"] not in kinds):
         raise NotYours(_("There is no such upload; it may have been removed after a day."))
     files = {name: KeptFile(**kept) for name, kept in document.pop("files").items()}
     return Upload(**document, files=files)
@@ -121,6 +121,13 @@ def note(upload: Upload, **changes: Any) -> Upload:
     draft.write_text(json.dumps(asdict(changed), allow_nan=False), encoding="utf-8")
     draft.replace(folder / NOTE)
     return changed
+
+
+def add(upload: Upload, field_name: str, file: UploadedFile) -> Upload:
+    """Keep one more file with an upload: what was made of the others. It replaces one of that name."""
+    folder = _folder(upload.token)
+    shutil.rmtree(folder / field_name, ignore_errors=True)
+    return note(upload, files={**upload.files, field_name: _write(folder, field_name, file)})
 
 
 def finish(upload: Upload, result: Mapping[str, Any]) -> Upload:

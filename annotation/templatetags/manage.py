@@ -1,5 +1,6 @@
 """Small words and figures on the pages of managers and viewers."""
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from annotation.models import Campaign, Job, Membership, Round
 from annotation.protocol.compound import COMPOUND
 from annotation.protocol.labels import REASONS
 from annotation.services.discussion import unread_threads
+from annotation.services.evaluation_sets import CHOSEN, SAMPLED
 from annotation.services.overview import ExpertLine
 from annotation.services.part_names import part_name
 from annotation.services.round_progress import ExpertShare
@@ -153,6 +155,21 @@ def job_message(job: Job) -> str:
 def issue_message(issue: Mapping[str, Any]) -> str:
     """What is wrong with a file, in the language of the page."""
     return message_of(issue)
+
+
+@register.filter
+def origin_words(origin: Mapping[str, Any]) -> str:
+    """Where an item came from and why it was chosen."""
+    place = {
+        "file": origin.get("file", "–"),
+        "line": origin.get("line", "–"),
+        "score": origin.get("score", "–"),
+    }
+    if origin.get("why") == SAMPLED:
+        return _("drawn from %(file)s, line %(line)s") % place
+    if origin.get("why") == CHOSEN:
+        return _("candidate of %(file)s, line %(line)s, score %(score)s") % place
+    return str(origin.get("note") or json.dumps(origin, ensure_ascii=False))
 
 
 @register.filter

@@ -19,9 +19,8 @@ from annotation.services.attention import Stage, failed_jobs, files_with_conflic
 from annotation.services.errors import NotYours, Refused
 from annotation.services.fix_text import FIELDS, TEXT_LENGTH, consequences, fix_text, texts_of
 from annotation.services.looked_at import NOTE_LENGTH, leave_as_is
-from annotation.services.questions import unanswered
+from annotation.services.needs import Standing, needs
 from annotation.services.returns import RULING_LENGTH, return_answer
-from annotation.services.round_progress import round_lines
 from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from annotation.views.jobs import JobLine, job_title, part_numbers
@@ -52,7 +51,9 @@ class FixForm(forms.Form):
 @require_safe
 @members_only(MANAGER)
 def attention(request: PersonRequest, member: Membership) -> HttpResponse:
-    """What experts reported, what was returned, questions, conflicts, failed jobs, and who is late."""
+    """Everything that needs a manager, and what experts reported, what was returned, conflicts, failed jobs, who is
+    late, each with what can be done about it.
+    """
     return _attention_page(request, member)
 
 
@@ -63,14 +64,15 @@ def _attention_page(
     after = request.GET.get("after", "")
     numbers = part_numbers(campaign)
     causes = get_protocol(campaign.protocol).cannot_judge_causes
+    standing = Standing.counted(campaign)
     context = {
+        "needs": needs(campaign, standing),
         "waiting": reports(campaign, after=int(after) if after.isdecimal() and len(after) < 19 else 0),
         "returned": reports(campaign, Stage.RETURNED),
         "looked_at": reports(campaign, Stage.LOOKED_AT),
-        "questions": unanswered(campaign),
         "conflicts": files_with_conflicts(campaign),
         "jobs": [JobLine(job, job_title(job, numbers)) for job in failed_jobs(campaign)],
-        "late": [line for line in round_lines(campaign) if line.late],
+        "late": [line for line in standing.rounds if line.late],
         "causes": {cause.code: cause.words for cause in causes},
         "limit": RULING_LENGTH,
         "note_limit": NOTE_LENGTH,

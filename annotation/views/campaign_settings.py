@@ -12,10 +12,10 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.formats.errors import FormatError
 from annotation.formats.lexicon import LIMIT, read_forms
-from annotation.forms import PlainInput
+from annotation.forms import PlainInput, display_field
 from annotation.models import Campaign, Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
-from annotation.services.campaign_settings import FIELDS, change_settings, locked
+from annotation.services.campaign_settings import FIELDS, change_settings, locked, settings_of
 from annotation.services.campaigns import TITLE_LENGTH
 from annotation.services.errors import Refused
 from annotation.services.sentences import translated
@@ -34,6 +34,7 @@ class SettingsForm(forms.Form):
         help_text=gettext_lazy("What everybody sees. The address stays as it is."),
         widget=PlainInput(),
     )
+    display = display_field(required=True)
     reference = forms.ChoiceField(
         label=gettext_lazy("Reference translation"),
         choices=[
@@ -128,7 +129,7 @@ class SettingsForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, files: Any = None, *, campaign: Campaign) -> None:
-        stored = {name: getattr(campaign, name) for name in FIELDS[campaign.protocol]}
+        stored = settings_of(campaign)
         if "zero_detail" in stored:
             stored["zero_detail"] = "on" if stored["zero_detail"] else "off"
         self.stored_forms = stored.get("highlighted_forms") or {}

@@ -23,13 +23,14 @@ from annotation.permissions import (
 from annotation.protocol.base import get_protocol
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.labels import fitting_rules
-from annotation.services.attention import report_counts
 from annotation.services.campaign_state import closing_reason
 from annotation.services.campaigns import create_campaign
 from annotation.services.errors import Refused
 from annotation.services.guidelines import guideline_state
+from annotation.services.instances import instance_counts
 from annotation.services.jobs import worker_health
 from annotation.services.labels import rule_for
+from annotation.services.needs import Standing, needs
 from annotation.services.overview import overview
 from annotation.services.peeks import peeks_of
 from annotation.services.people import audit
@@ -39,16 +40,22 @@ from annotation.services.verify import CHECKS, unfinished_imports
 from annotation.services.verify import verify as find_violations
 from annotation.views.campaign_page import campaign_page
 
+THEN_SET = "evaluation_set"  # the page to which opening a campaign leads on
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def campaign_create(request: HttpRequest) -> HttpResponse:
-    """A new campaign; whoever opens it manages it."""
+    """A new campaign; whoever opens it manages it. `then` says that an evaluation set is to be built in it."""
     user = signed_in(request).user
     if not may_create_campaign(user):
         raise Http404
-    form = CampaignForm(request.POST or None)
+    then = THEN_SET if THEN_SET in (request.GET.get("then"), request.POST.get("then")) else ""
+    form = CampaignForm(
+        request.POST or None, initial={"protocol": Campaign.Protocol.TRIPLE} if then else None
+    )
+    context = {"form": form, "then": then}
     if request.method != "POST":
-        return render(request, "annotation/campaign_create.html", {"form": form})
+        return render(request, "annotation/campaign_create.html", context)
     if form.is_valid():
         try:
             campaign = create_campaign(**form.cleaned_data, by=user)
@@ -56,8 +63,9 @@ def campaign_create(request: HttpRequest) -> HttpResponse:
             form.add_error("slug", translated(refusal.message))
         else:
             messages.success(request, _("The campaign is open. Bring in its items next."))
-            return redirect("campaign", campaign.slug)
-    return render(request, "annotation/campaign_create.html", {"form": form}, status=400)
+            to_set = then and campaign.protocol == Campaign.Protocol.TRIPLE
+            return redirect(THEN_SET if to_set else "campaign", campaign.slug)
+    return render(request, "annotation/campaign_create.html", context, status=400)
 
 
 @require_safe
@@ -79,12 +87,12 @@ def _campaign_page(request: PersonRequest, member: Membership, *, names: bool = 
     found, manages = overview(member.campaign), member.role == MANAGER
     context = {
         "overview": found,
+        "outputs": instance_counts(member.campaign, by_system=False),
         "guideline": guideline_state(member.campaign),
         "unsettled": unsettled(member.campaign, imported=found.imported) if manages else Unsettled(),
         "closing_reason": closing_reason(member.campaign),
         "names": names,
-        "reports": report_counts(member.campaign),
-        "late": [line for line in found.rounds if line.late],
+        "needs": needs(member.campaign, Standing.of(found), manages=manages),
         "today": timezone.localdate(),
         "rules": rules_of(member.campaign),
         "formats": FORMATS,

@@ -4,14 +4,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotation.formats.adapters.registry import shapes_for
 from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
 from annotation.models import Membership
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.services.exports import NUMERIC, Cells, Table, names_of, table, take
 from annotation.services.people import audit
 from annotation.services.readings import ANNOTATIONS, answers_to_come, record_reading
+from annotation.services.sentences import translated
+from annotation.services.shape_exports import export_shape, systems_of
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
@@ -55,6 +58,54 @@ def export_names(request: PersonRequest, member: Membership, format: str) -> Htt
     )
     audit(member.campaign, request.user, "names exported", {"format": format})
     return _stream(member, chosen, "annotations", format)
+
+
+@require_safe
+@members_only(MANAGER, VIEWER)
+def export_shapes(request: PersonRequest, member: Membership) -> HttpResponse:
+    """The shapes of other programs in which the campaign can be taken along, and what each of them does not hold."""
+    campaign = member.campaign
+    shapes = [
+        {
+            "name": adapter.name,
+            "title": adapter.title,
+            "carries": [translated(sentence) for sentence in adapter.carries],
+            "lacks": [translated(sentence) for sentence in adapter.lacks],
+            "brings_items": adapter.brings_items,
+            "systems": systems_of(campaign) if adapter.one_system else [],
+        }
+        for adapter in shapes_for(campaign.protocol)
+    ]
+    return campaign_page(request, member, "annotation/export_shapes.html", {"shapes": shapes}, tab="campaign")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@plain_refusals
+@members_only(MANAGER, VIEWER)
+def export_in_shape(request: PersonRequest, member: Membership, shape: str, what: str) -> HttpResponseBase:
+    """Items, or items and judgements, as another program reads them; people under their pseudonyms. Answers are asked
+    back for and recorded as in any other export.
+    """
+    campaign = member.campaign
+    if request.method != "POST" and (still := answers_to_come(campaign, what)):
+        return _asking_back(request, member, what, still=still)
+    done = export_shape(
+        campaign,
+        shape,
+        names=names_of(campaign, real=False),
+        with_judgements=what == ANNOTATIONS,
+        system=request.GET.get("system"),
+        run=request.GET.get("run"),
+    )
+    if request.method == "POST":
+        record_reading(campaign, what, by=request.user)
+    response = StreamingHttpResponse(done.chunks(), content_type=done.adapter.content_type)
+    filename = f"{campaign.slug}-{shape}.{done.adapter.extension}"
+    response.headers["Content-Disposition"] = content_disposition(filename)
+    response.headers["X-Assay-Rows"] = str(done.n_items)
+    if done.left_out:
+        response.headers["X-Assay-Left-Out"] = f"cannot_judge={done.left_out}"
+    return response
 
 
 def _asking_back(

@@ -61,7 +61,7 @@ def after_change(view: MemberView[P]) -> MemberView[P]:
     """A page that opens once its person has acknowledged the guidelines in force; below `members_only`.
 
     Only pages wait: what a script or a program asks, and a form that was filled in under the version before, is
-    answered.
+    answered. A page finds the guidelines in force as `request.guideline`.
     """
 
     @wraps(view)
@@ -69,7 +69,8 @@ def after_change(view: MemberView[P]) -> MemberView[P]:
         request: PersonRequest, member: Membership, /, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponseBase:
         asks_for_page = request.method in ("GET", "HEAD") and request.accepts("text/html")
-        if asks_for_page and service.pending(member, shown=guideline_shown(member.campaign)):
+        request.guideline = guideline_shown(member.campaign) if asks_for_page else None
+        if service.pending(member, shown=request.guideline):
             address = reverse("guideline_change", args=[member.campaign.slug])
             return redirect(f"{address}?{urlencode({'next': request.get_full_path()})}")
         return view(request, member, *args, **kwargs)

@@ -14,9 +14,10 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotation.formats.adapters.registry import SHAPES
 from annotation.formats.errors import FormatError
 from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
-from annotation.forms import CognitionForm, ConfirmImportForm, ItemFileForm, JudgementFileForm
+from annotation.forms import CognitionForm, ConfirmImportForm, ItemFileForm, JudgementFileForm, ShapeFileForm
 from annotation.models import Campaign, Job, Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.protocol.base import get_protocol
@@ -55,6 +56,10 @@ def campaign_import(request: PersonRequest, member: Membership) -> HttpResponse:
     return redirect("import_preview", campaign.slug, upload.token)
 
 
+def _find(campaign: Campaign, token: UUID) -> Upload:
+    return uploads.find(campaign, token, kinds=import_files.KINDS)
+
+
 def _told(error: FormatError | Refused) -> str:
     return translated(error.sentence if isinstance(error, FormatError) else error.message)
 
@@ -67,6 +72,9 @@ def _forms(campaign: Campaign, *, kind: str = "", data: Any = None, files: Any =
             **(sent if kind == "items" else {}), prefix="items", protocol=campaign.protocol
         ),
         "judgements": JudgementFileForm(**(sent if kind == "judgements" else {}), prefix="judgements"),
+        "shape": ShapeFileForm(
+            **(sent if kind == "shape" else {}), prefix="shape", protocol=campaign.protocol
+        ),
     }
     if campaign.protocol == Campaign.Protocol.COMPOUND:
         found["cognition"] = CognitionForm(**(sent if kind == "cognition" else {}), prefix="cognition")
@@ -105,7 +113,7 @@ def _import_page(
 @members_only(MANAGER)
 def import_preview(request: PersonRequest, member: Membership, token: UUID) -> HttpResponse:
     """What the file holds and would change; then how the import goes on; then what was stored."""
-    return _preview_page(request, member, uploads.find(member.campaign, token))
+    return _preview_page(request, member, _find(member.campaign, token))
 
 
 def _preview_page(
@@ -116,7 +124,10 @@ def _preview_page(
     )
     job = asked.order_by("-id").first()
     found = upload.result or upload.preview or {}
+    adapter = SHAPES.get(found.get("shape", ""))
     context = {
+        "shape": adapter and adapter.title,
+        "not_carried": [translated(sentence) for sentence in adapter.lacks] if adapter else [],
         "upload": upload,
         "found": found,
         "job": job,
@@ -138,7 +149,7 @@ def _preview_page(
 def import_findings(request: PersonRequest, member: Membership, token: UUID) -> HttpResponseBase:
     """All errors, conflicts and warnings of a file as a table; the page shows the first of them."""
     campaign = member.campaign
-    upload = uploads.find(campaign, token)
+    upload = _find(campaign, token)
     rows = list(import_files.findings(campaign, upload))
     chunks = write_table("csv", import_files.FINDINGS, rows)
     response = StreamingHttpResponse(chunks, content_type=CONTENT_TYPES["csv"])
@@ -163,7 +174,7 @@ def _may_store(upload: Upload) -> bool:
 def import_confirm(request: PersonRequest, member: Membership, token: UUID) -> HttpResponse:
     """Store what the preview showed: at once, or by the worker where it is long."""
     campaign = member.campaign
-    upload = uploads.find(campaign, token)
+    upload = _find(campaign, token)
     form = ConfirmImportForm(request.POST)
     if not form.is_valid():
         messages.error(request, _("This form is incomplete; open the page again."))
@@ -201,6 +212,6 @@ def _ask_worker(
 @members_only(MANAGER)
 def import_discard(request: PersonRequest, member: Membership, token: UUID) -> HttpResponse:
     """Forget an upload; nothing of it was stored."""
-    uploads.discard(uploads.find(member.campaign, token))
+    uploads.discard(_find(member.campaign, token))
     messages.info(request, _("The upload is thrown away; nothing was stored."))
     return redirect("campaign_import", member.campaign.slug)

@@ -15,6 +15,7 @@ from annotation.models import Membership
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.protocol.base import get_protocol
 from annotation.services import items, jobs
+from annotation.services.gold import gold_among
 from annotation.services.items import Wanted, groups_of, item_page
 from annotation.services.labels import passed_over
 from annotation.services.readings import LABELS, answers_to_come
@@ -29,6 +30,7 @@ def campaign_items(request: PersonRequest, member: Membership) -> HttpResponse:
     """Fifty items a page, their texts exactly as they are; how many answers each has, never which.
 
     Nor which label, while answers that labels rest on are still to come: a page that is read writes nothing down.
+    Which of them are gold, managers alone see.
     """
     campaign = member.campaign
     form = ItemFilterForm(request.GET, groups=groups_of(campaign), protocol=campaign.protocol)
@@ -45,6 +47,7 @@ def campaign_items(request: PersonRequest, member: Membership) -> HttpResponse:
         "filtered": wanted != Wanted(),
         "after": after,
         "page": page,
+        "gold": gold_among([line.item.pk for line in page.lines]) if member.role == MANAGER else (),
         "labels_hidden": answers_to_come(campaign, LABELS) > 0,
         "next": _address(form, page.next_after) if page.next_after else None,
         "first_page": _address(form, None) if after else None,

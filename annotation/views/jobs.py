@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Campaign, HandIn, Job, Membership, Part
 from annotation.permissions import MANAGER, PersonRequest, members_only
-from annotation.services import import_files
+from annotation.services import evaluation_set_files, import_files
 from annotation.services.jobs import request as request_job
 from annotation.services.jobs import worker_health
 from annotation.tasks import wake
@@ -134,6 +134,8 @@ def job_title(job: Job, parts: dict[int, int]) -> str:
         return _("Final labels")
     if job.kind == import_files.KIND:
         return _("Import of a file")
+    if job.kind == evaluation_set_files.KIND:
+        return _("Evaluation set stored") if job.arguments["step"] == "save" else _("Evaluation set built")
     if job.kind == "agreement":
         part = job.arguments.get("part")
         return (

@@ -49,6 +49,7 @@ def recorded(request: HttpRequest) -> HttpResponse:
         "annotation/recorded.html",
         {
             "next": safe_page(request, request.GET.get("next", "")),
+            "back": safe_page(request, request.GET.get("next") or reverse("account")),
             "managers": managers_of(user),
         },
     )

@@ -22,9 +22,11 @@ from annotation.services.campaigns import main_round
 from annotation.services.completion import incomplete_items
 from annotation.services.dry_runs import why_main_waits
 from annotation.services.errors import Refused
+from annotation.services.instances import saving
 from annotation.services.invitations import invite_new
+from annotation.services.later import LaterPlan, late_items, plan_later
 from annotation.services.overview import expert_lines
-from annotation.services.parts import assign_parts, late_items, next_index, plan_parts, unassigned_units
+from annotation.services.parts import assign_parts, confirmation, next_index, plan_parts, unassigned_units
 from annotation.services.sentences import translated
 from annotation.services.spot_checks import likely_to_judge
 from annotation.views.campaign_page import campaign_page
@@ -45,14 +47,16 @@ def assign(request: PersonRequest, member: Membership) -> HttpResponse:
         name: form.cleaned_data[name] for name in ("experts", "design", "seed", "parts", "sample", "quotas")
     }
     asked["overlap"] = form.cleaned_data.get("overlap")
+    again = form.share_again
     if "hash" in request.POST:
-        return _confirm(request, member, form, asked, confirmed_hash=request.POST["hash"])
+        return _confirm(request, member, form, {**asked, "again": again}, confirmed_hash=request.POST["hash"])
     try:
         planned = plan_parts(campaign, **asked)
+        later = plan_later(main_round(campaign), again=again, seed=asked["seed"])
     except (ProtocolError, Refused) as refusal:
         form.add_error(None, translated(refusal.message))
         return _assign_page(request, member, form, status=400)
-    return _assign_page(request, member, form, planned=planned)
+    return _assign_page(request, member, form, planned=planned, later=later)
 
 
 def _confirm(
@@ -91,7 +95,8 @@ def _form(campaign: Campaign, data: Any = None) -> AssignForm:
         "design": "single" if k == 1 else "cyclic",
         "seed": campaign.seed,
     }
-    return AssignForm(data, members=chosen, k=k, initial=initial)
+    late = late_items(main_round(campaign)).exists()
+    return AssignForm(data, members=chosen, k=k, late=late, initial=initial)
 
 
 def _assign_page(
@@ -100,6 +105,7 @@ def _assign_page(
     form: AssignForm,
     *,
     planned: Plan | None = None,
+    later: LaterPlan | None = None,
     status: int = 200,
 ) -> HttpResponse:
     round_ = main_round(member.campaign)
@@ -113,6 +119,9 @@ def _assign_page(
         "n_late": late_items(round_).count(),
         "n_begun": incomplete_items(round_).count(),
         "plan": planned and shown_plan(planned, form, first=next_index(round_)),
+        "later": later if later and later.n_items else None,
+        "confirm": planned and later and confirmation(planned, later),
+        "saving": saving(member.campaign) if member.campaign.protocol == Campaign.Protocol.COMPOUND else None,
     }
     return campaign_page(request, member, "annotation/assign.html", context, tab="assign", status=status)
 

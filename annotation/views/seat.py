@@ -19,11 +19,11 @@ from annotation.protocol.errors import ProtocolError
 from annotation.services import jobs, questions
 from annotation.services.answers import save_answers
 from annotation.services.campaign_state import closing_reason
-from annotation.services.discussion import unread_threads
 from annotation.services.errors import NotYours, Refused, Stale
 from annotation.services.examples import relations_shown
 from annotation.services.guidelines import pending
 from annotation.services.hours import paid_seconds
+from annotation.services.news import news_for
 from annotation.services.precedents import PrecedentLine, precedents_about
 from annotation.services.returns import returned_to
 from annotation.services.screens import (
@@ -44,14 +44,14 @@ from annotation.services.seat import (
 )
 from annotation.services.seat_numbers import assignment_of
 from annotation.services.sentences import translated
-from annotation.services.settled import is_open
 from annotation.services.wording import wording_of
 from annotation.tasks import wake
 from annotation.templatetags.seat import in_language
+from annotation.views.accounts import safe_page
 from annotation.views.guidelines import after_change
 from annotation.views.notice import after_notice
 from annotation.views.seat_form import Blank, SheetForm, stamp
-from annotation.views.seat_page import HELD, page_data, reason_keys
+from annotation.views.seat_page import HELD, is_side_by_side, lines_of, page_data, reason_keys
 
 # What the script copies for each context of the next compound.
 EMPTY_ROW = {"assignment": 0, "revision": 0, "source": "", "span": None, "translation": "", "answer": None}
@@ -75,7 +75,7 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
             }
         )
     upcoming = next_screens(campaign, expert_id=expert.pk)
-    standing = progress(campaign, expert_id=expert.pk)
+    standing, news = progress(campaign, expert_id=expert.pk), news_for(member)
     return render(
         request,
         "annotation/work.html",
@@ -85,9 +85,9 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
             "standing": _standing(standing),
             "judged_before": not standing["parts"] and judged_before(campaign, expert_id=expert.pk),
             "next": upcoming[0] if upcoming else None,
-            "new_answers": questions.new_answers(campaign, expert),
-            "unread_threads": unread_threads(member),
-            "settled_open": is_open(campaign),
+            "new_answers": news.answers,
+            "unread_threads": news.threads,
+            "settled_open": news.settled,
             "seconds": paid_seconds(campaign, expert_id=expert.pk),
             "returned": returned_to(campaign, expert),
             "closing_reason": closing_reason(campaign),
@@ -135,7 +135,7 @@ def _judge_page(
     expert = request.user
     standing = progress(campaign, expert_id=expert.pk)
     recent = recent_screens(campaign, expert_id=expert.pk, count=1)
-    guideline, wording = guideline_shown(campaign), wording_of(campaign)
+    guideline, wording = request.guideline or guideline_shown(campaign), wording_of(campaign)
     correcting = screen is not None and all(row["answer"] for row in screen["rows"])
     return render(
         request,
@@ -150,6 +150,8 @@ def _judge_page(
             "relations": relations_shown(campaign),
             "guideline": guideline,
             "screen": screen,
+            "lines": lines_of(screen) if screen else [],
+            "side_by_side": is_side_by_side(screen),
             "correcting": correcting,
             "part_name": _name_of(standing["parts"], screen["part"]) if screen else "",
             "closed": screen is not None and _is_closed(standing, screen["part"]),
@@ -279,7 +281,7 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
         "campaign": campaign,
         "wording": wording_of(campaign),
         "precedents": precedents,
-        "screens": found,
+        "screens": [{**screen, "part_name": _name_of(parts, screen["part"])} for screen in found],
         "text": text,
         "next": upcoming[0] if upcoming else None,
         "may_correct": not all(part["handed_in"] or part["closed"] for part in parts),
@@ -366,5 +368,6 @@ def guidelines(request: PersonRequest, member: Membership) -> HttpResponse:
             "wording": wording_of(campaign),
             "relations": relations_shown(campaign),
             "pending": pending(member, shown=guideline),
+            "back": safe_page(request, request.GET.get("next") or reverse("work", args=[campaign.slug])),
         },
     )

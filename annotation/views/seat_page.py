@@ -1,6 +1,7 @@
 """What the judging page hands to its script, in full: nothing else reaches the browser."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
@@ -34,6 +35,38 @@ REASON_KEYS = {
     "untranslated": "KeyO",
     "not_fluent": "KeyL",
 }
+
+
+AT_ONCE = 9  # rows that have a digit each, as the script has it (`sheet.js`)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a screen as the page lists it, for those without the script and for the first look of the others.
+
+    `shared`: what its context's translations have in common stands above it. `waits`: the script shows it later.
+    """
+
+    row: dict[str, Any]
+    number: int
+    shared: bool = False
+    waits: bool = False
+
+
+def is_side_by_side(screen: dict[str, Any] | None) -> bool:
+    return screen is not None and "context" in screen["rows"][0]
+
+
+def lines_of(screen: dict[str, Any]) -> list[Line]:
+    """The rows in their order; side by side they are counted in each context."""
+    if not is_side_by_side(screen):
+        return [Line(row, number) for number, row in enumerate(screen["rows"], start=1)]
+    lines: list[Line] = []
+    for row in screen["rows"]:
+        begins = not lines or lines[-1].row["context"] != row["context"]
+        number = 1 if begins else lines[-1].number + 1
+        lines.append(Line(row, number, shared=begins, waits=row["context"] > 1 or number > AT_ONCE))
+    return lines
 
 
 def reason_keys(wording: Wording) -> list[tuple[str, Words]]:
@@ -175,6 +208,10 @@ WORDS: dict[str, str | Promise] = {
     "blank": _("no answer"),
     "row": _("Row {n}"),
     "rowIs": _("Row {n}: {answer}"),
+    "context": _("Sentence {n} of {of}"),
+    "contextPart": _("Sentence {n} of {of} · translations {from}–{to} of {all}"),
+    "nextContext": _("Next sentence"),
+    "nextRows": _("More translations"),
     "unsure": _("unsure"),
     "notUnsure": _("no longer unsure"),
     "problem": _("problem: {cause}"),

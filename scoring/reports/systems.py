@@ -60,7 +60,46 @@ def comparison(document: Document) -> list[Table]:
         differences = Table("Differences", [], [], [document["one_system"]])
     else:
         differences = _differences(document["differences"], f"{document['note']} {OVER_PAIRS}")
-    return [_spreads(document), differences, *_pair(document), *_texts(document), *_parted(document)]
+    return [
+        _spreads(document),
+        differences,
+        *_judging(document),
+        *_pair(document),
+        *_texts(document),
+        *_parted(document),
+    ]
+
+
+def _judging(document: Document) -> list[Table]:
+    """Under what circumstances the systems were judged where these differ, and the shift between batches."""
+    found = document["judging"]
+    if not found["warnings"]:
+        return []
+    if not found["shift"]:
+        notes = [found["shift_reason"]] if "shift_reason" in found else []
+        return [Table("Not judged alike", [], [], notes, [*found["warnings"]])]
+    shift = found["shift"]
+    rows = [
+        [
+            name,
+            str(one["n"]),
+            str(one["wrong_before"]),
+            str(one["wrong_later"]),
+            percent(one["difference"]),
+            interval(one["ci95"], percent),
+        ]
+        for name, one in (("all", shift["pooled"]), *shift["by_person"].items())
+    ]
+    columns = [
+        "expert",
+        "judged twice",
+        "wrong before",
+        "wrong later",
+        "shift (later minus before)",
+        "95 % interval",
+    ]
+    remarks = [*found["warnings"], shift["signature"]]
+    return [Table("Shift between batches", columns, rows, why(shift["by_person"].values()), remarks)]
 
 
 OVER_ROWS = "p after Holm is held over all rows of this table."

@@ -16,6 +16,7 @@ from scoring.services.gather import (
     labels_of,
     translations_of,
 )
+from scoring.services.judging import Circumstances, ItemOf, Unlike, judging, unlike
 from scoring.services.runs import Run, runs_of, title_of
 from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.error_rates import WRONG, Instances
@@ -58,7 +59,8 @@ def comparison(
     """Everything that compares a campaign's systems, or those of these names; `texts` takes BLEU and chrF of the pair
     as well.
 
-    Six queries, and four more for the texts, however many systems there are.
+    As many queries however many systems there are; four more for the texts, and a few where two systems were judged in
+    different batches.
     """
     found_labels = labels_of(campaign, labels)
     there = all_instances_of(campaign, found_labels)
@@ -81,6 +83,7 @@ def comparison(
         "runs": titles,
         **found.as_json(),
         **({"one_system": one_system(len(runs))} if len(systems) == 1 else {}),
+        "judging": judging(campaign, _unlike(campaign, runs, titles, places, items), **drawing),
         "heat_map": heat_map(table).as_json(),
         "pair": _pair(runs, instances, places, found.differences, drawing) if places else None,
         "differing": _differing(campaign, table, titles, places, items) if places else None,
@@ -185,6 +188,23 @@ def _pair(
     )
     found = pair_differences(one, other, **drawing)
     return {"a": a, "b": b, "differences": [one.as_json() for one in found], "holm": OVER_ROWS}
+
+
+def _unlike(
+    campaign: Campaign,
+    runs: Sequence[Run],
+    titles: Sequence[str],
+    places: tuple[int, ...],
+    items: Sequence[ItemOf],
+) -> list[Unlike]:
+    """Systems that were not judged alike, and the two runs where they are no systems of their own."""
+    found = Circumstances.of(campaign)
+    systems: dict[str, list[ItemOf]] = {}
+    for (system, _run), of_run in zip(runs, items, strict=True):
+        systems.setdefault(system, []).append(of_run)
+    of_runs = {titles[place]: [items[place]] for place in places}
+    are_systems = all(len(systems[runs[place][0]]) == 1 for place in places)
+    return unlike(found, systems) + ([] if are_systems else unlike(found, of_runs))
 
 
 def _differing(

@@ -1,10 +1,10 @@
 """What was judged more than once: by several experts (overlap), or by the same expert again (repeats)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from annotation.models import Annotation, Assignment, Campaign, Output, Round
 from annotation.protocol.base import get_protocol
@@ -58,16 +58,23 @@ def _first_given(row: _Row, changed: Changed) -> _Row:
     return row if first is None else (item, expert, first.label, *where)
 
 
-def repeats_of(campaign: Campaign, names: Mapping[int, str]) -> Repeats | None:
+def repeats_of(
+    campaign: Campaign, names: Mapping[int, str], *, draws: Collection[int] | None = None
+) -> Repeats | None:
     """What experts were given again after their answer in the main round; None where nothing was.
 
     The first time counts as it stood when the second came: who then looks back may change the one after the other.
+    `draws` takes only repeats of the draws with these numbers.
     """
     if not campaign.rounds.filter(kind=Round.Kind.REPEAT).exists():
         return None
     category = {label: place for place, label in enumerate(get_protocol(campaign.protocol).labels)}
     order = ("round__kind", "round__number")
     rows = _answers(campaign).order_by(*order, "item__position")
+    if draws is not None:
+        again = _answers(campaign).filter(round__kind=Round.Kind.REPEAT, round__number__in=draws)
+        main = Q(round__kind=Round.Kind.MAIN, item__in=again.order_by().values("item"))
+        rows = rows.filter(main | Q(round__kind=Round.Kind.REPEAT, round__number__in=draws))
     given: dict[tuple[int, int], list[_Given]] = {}
     columns = rows.values_list(
         "item", "expert", "round__kind", "pk", "label", "unit", "revision", "round__number"

@@ -9,7 +9,9 @@ one compound are not quite.
 from collections import Counter
 from typing import Any
 
-from annotation.models import Assignment, Campaign, Round
+from django.db.models import OuterRef, Subquery
+
+from annotation.models import Assignment, Campaign, Membership, Round
 from annotation.protocol.sentences import say
 from annotation.services.gold import gold_count
 from scoring.services.first_answers import first_answers
@@ -22,7 +24,7 @@ NOTHING = say("no gold item was judged")
 
 
 def gold_report(campaign: Campaign) -> Document:
-    """By pseudonym: judged, right, and how many of the others are a whole point off. Four queries."""
+    """By pseudonym: judged, right, and how many of the others are a whole point off. Three queries."""
     rows = Assignment.objects.filter(
         round__campaign=campaign,
         round__kind=Round.Kind.MAIN,
@@ -31,17 +33,22 @@ def gold_report(campaign: Campaign) -> Document:
         item__retired_at__isnull=True,
         item__gold__isnull=False,
     )
-    answered = rows.order_by().values_list("item", "expert", "label", "item__gold__label")
+    member = Membership.objects.filter(campaign=campaign, user=OuterRef("expert"))
+    answered = rows.annotate(
+        joined=Subquery(member.values("pk")[:1]), pseudonym=Subquery(member.values("pseudonym")[:1])
+    )
     changed = first_answers(campaign)
-    found: dict[int, Counter[str]] = {}
-    for item, expert, now, known in answered:
+    found: dict[str, Counter[str]] = {}  # by pseudonym, in the order in which they joined
+    for item, expert, pseudonym, now, known in answered.order_by("joined").values_list(
+        "item", "expert", "pseudonym", "label", "item__gold__label"
+    ):
         label = changed[item, expert].label if (item, expert) in changed else now
-        found.setdefault(expert, Counter())[_outcome(label, known)] += 1
-    members = campaign.memberships.filter(user__in=found).order_by("pk").values_list("user", "pseudonym")
+        if pseudonym is not None:
+            found.setdefault(pseudonym, Counter())[_outcome(label, known)] += 1
     return {
         "campaign": campaign.slug,
         "n_gold": gold_count(campaign),
-        "experts": [_of_expert(pseudonym, found[user]) for user, pseudonym in members],
+        "experts": [_of_expert(pseudonym, outcomes) for pseudonym, outcomes in found.items()],
         "signature": "gold|ver:1|interval:clopper-pearson|round:main",
     }
 

@@ -13,7 +13,8 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Aggregate, Count, Max, Q, QuerySet, Sum, TextField, Value
+from django.db.models.functions import Cast
 
 from annotation.models import (
     Arbitration,
@@ -38,7 +39,7 @@ from scoring.services.options import Document, Options
 from scoring.services.peeks import record_peek
 
 JOB = "measure"
-VERSION = "1"  # of what is kept: another one, and everything is computed again
+VERSION = "2"  # of what is kept: another one, and everything is computed again
 COMPARISON, BLEU = "comparison", "bleu"
 # The kinds, and the options each goes by.
 GOES_BY: Mapping[str, Sequence[str]] = {
@@ -154,7 +155,7 @@ def _digest(arguments: Mapping[str, Any]) -> str:
 
 
 def inputs_of(campaign: Campaign) -> str:
-    """A digest that changes with whatever kept reports rest on; eight queries that count, none that reads texts.
+    """A digest that changes with whatever kept reports rest on; three queries, none of which reads texts.
 
     Texts, classes, splits and imported labels change by an import or a withdrawal only, final labels with their
     version, answers with their revisions.
@@ -164,18 +165,8 @@ def inputs_of(campaign: Campaign) -> str:
         "campaign": [
             campaign.protocol, campaign.annotators_per_item, campaign.rule, campaign.label_version, campaign.wording,
         ],
-        "items": Item.objects.filter(campaign=campaign).aggregate(
-            n=Count("pk"), retired=Count("retired_at"), last=Max("retired_at"), exposed=Count("exposed_at")
-        ),
-        "batches": ImportBatch.objects.filter(campaign=campaign, published_at__isnull=False).aggregate(
-            n=Count("pk"), last=Max("pk"), at=Max("published_at")
-        ),
+        "counted": _counted(campaign),
         "systems": list(System.objects.filter(campaign=campaign).order_by("pk").values_list("pk", "name")),
-        "outputs": Output.objects.filter(system__campaign=campaign).aggregate(n=Count("pk"), last=Max("pk")),
-        "answers": _answers(campaign),
-        "decisions": Arbitration.objects.filter(item__campaign=campaign).aggregate(
-            n=Count("pk"), last=Max("pk"), taken_back=Count("taken_back_at")
-        ),
         "submissions": list(
             Submission.objects.filter(campaign=campaign)
             .order_by("pk")
@@ -185,13 +176,48 @@ def inputs_of(campaign: Campaign) -> str:
     return hashlib.sha256(json.dumps(made_of, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _answers(campaign: Campaign) -> Mapping[str, Any]:
-    """Of compounds, whose verdicts follow from the answers; labels of triples have a version."""
-    if campaign.protocol == Campaign.Protocol.TRIPLE:
-        return {}
-    return Assignment.objects.filter(round__campaign=campaign).aggregate(
-        given=Count("answered_at", filter=Q(withdrawn_at__isnull=True)),
-        saved=Sum("revision"),
-        last=Max("answered_at"),
-        withdrawn=Count("withdrawn_at"),
-    )
+def _counted(campaign: Campaign) -> list[tuple[str | None, ...]]:
+    """By table, what tells that its rows changed. One query: as text, since their rows stand below one another.
+
+    Answers are counted of compounds, whose verdicts follow from them; labels of triples have a version.
+    """
+    tables = [
+        _row(
+            "items",
+            Item.objects.filter(campaign=campaign),
+            Count("pk"), Count("retired_at"), Max("retired_at"), Count("exposed_at"),
+        ),
+        _row(
+            "batches",
+            ImportBatch.objects.filter(campaign=campaign, published_at__isnull=False),
+            Count("pk"), Max("pk"), Max("published_at"),
+        ),
+        _row("outputs", Output.objects.filter(system__campaign=campaign), Count("pk"), Max("pk")),
+        _row(
+            "decisions",
+            Arbitration.objects.filter(item__campaign=campaign),
+            Count("pk"), Max("pk"), Count("taken_back_at"),
+        ),
+    ]  # fmt: skip
+    if campaign.protocol == Campaign.Protocol.COMPOUND:
+        tables.append(
+            _row(
+                "answers",
+                Assignment.objects.filter(round__campaign=campaign),
+                Count("answered_at", filter=Q(withdrawn_at__isnull=True)),
+                Sum("revision"),
+                Max("answered_at"),
+                Count("withdrawn_at"),
+            )
+        )
+    first, *others = tables
+    return sorted(first.union(*others, all=True))
+
+
+def _row(name: str, rows: QuerySet[Any], *figures: Aggregate) -> QuerySet[Any, tuple[str | None, ...]]:
+    """These figures of a table as one row of four, with the table's name before them."""
+    padded = [*figures, *(Value(None) for _place in range(4 - len(figures)))]
+    as_text = {f"figure_{place}": Cast(figure, TextField()) for place, figure in enumerate(padded)}
+    named = rows.order_by().values(table=Value(name)).annotate(**as_text)
+    found: QuerySet[Any, tuple[str | None, ...]] = named.values_list("table", *as_text)
+    return found

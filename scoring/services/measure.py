@@ -159,7 +159,10 @@ def _in_counting_order(value: str) -> tuple[int, str]:
     return (int(value), "") if value.isdecimal() else (sys.maxsize, value)
 
 
-NO_REFERENCES = say("The items of this campaign have no references, so there is no BLEU.")
+NO_REFERENCES = say(
+    "The items of this campaign have no references, so there is no BLEU. They can still be brought in: import the same "
+    "items once more, with a column “reference”."
+)
 THIRDS = ("early", "middle", "late")
 
 

@@ -34,6 +34,7 @@ from scoring.models import Evaluation
 from scoring.services.dry_run_methods import dry_run_sentences
 from scoring.services.gather import Labels
 from scoring.services.gold_methods import gold_sentences
+from scoring.services.later_methods import later_sentences
 from scoring.services.later_round_methods import later_round_sentences
 from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.error_rates import ErrorRates
@@ -83,6 +84,10 @@ ENTRANCES = {
     "import": say("imported from elsewhere"),
 }
 DISPLAYS = {"alone": say("one unit at a time")}
+COMPOUND_DISPLAYS = {
+    "alone": say("one translation of each context on a screen"),
+    "side_by_side": say("all translations of a context side by side"),
+}
 DESIGNS = {
     "cyclic": say("cyclic"),
     "pairs": say("pairs"),
@@ -129,6 +134,7 @@ def methods(
         *_design(campaign),
         *_conditions(campaign, compound),
         *later_round_sentences(campaign),
+        *later_sentences(campaign, figures=not still, seed=seed, resamples=resamples),
         *gold_sentences(campaign, figures=not still),
         *_labels(campaign, labels),
         *(_unfinished(still) if still else []),
@@ -269,20 +275,32 @@ def _conditions(campaign: Campaign, compound: bool) -> Sentences:
     ]
     where = [say("{where}: {n}", where=ENTRANCES[name], n=f"{n:,}") for name, n in entrances.items()]
     display = _counts(answers.exclude(source=Annotation.Source.IMPORT), "conditions__display")
+    displays = COMPOUND_DISPLAYS if compound else DISPLAYS
     return [
         say("Judgements by version of the guidelines: {counts}.", counts=listed(under)),
         say("Where they were given: {counts}.", counts=listed(where)),
         say(
-            "Display mode: {counts}.", counts=_told(display, words={**DISPLAYS, "None": say("not recorded")})
+            "Display mode: {counts}.", counts=_told(display, words={**displays, "None": say("not recorded")})
         ),
+        *(_where_contexts_stood(display) if compound else []),
         *(_compound_settings(campaign, answers) if compound else _triple_settings(campaign)),
     ]
+
+
+def _where_contexts_stood(display: Mapping[str, int]) -> Sentences:
+    """By the displays that there were."""
+    one_by_one = say(
+        "Side by side, the contexts of a compound came one after another and were saved together."
+    )
+    if set(display) == {"side_by_side"}:
+        return [one_by_one]
+    together = say("The contexts of a compound stood on one screen.")
+    return [together, one_by_one] if "side_by_side" in display else [together]
 
 
 def _compound_settings(campaign: Campaign, answers: Any) -> Sentences:
     seen = _counts(answers, "reference_seen")
     return [
-        say("The contexts of a compound stood on one screen."),
         REFERENCES[campaign.reference],
         say(
             "It was seen with {seen} answers and not with {hidden}; for {unknown} that is not recorded.",

@@ -71,7 +71,7 @@ COMPOUND_COLUMNS = (
 VOTE_COLUMNS = (
     "position", "triple_id", "item_id", "round", "round_number", "part", "slot", "annotator", "label", "cannot_judge",
     "problem", "detail", "reasons", "atoms", "unsure", "revision", "guideline", "seconds", "reference_seen",
-    "source_of_answer",
+    "display", "source_of_answer",
 )  # fmt: skip
 
 
@@ -371,6 +371,7 @@ def _conditions(campaign: Campaign, votes: Sequence[Row]) -> Document:
     if compound:
         highlighted = "translation" if campaign.highlighted_forms else "source"
         settings = {
+            "display": campaign.display,
             "reference": campaign.reference,
             "reasons": campaign.reasons,
             "highlighted": highlighted,
@@ -396,6 +397,7 @@ def _conditions(campaign: Campaign, votes: Sequence[Row]) -> Document:
         "by_guideline": _counts(votes, "guideline"),
         "by_entrance": _counts(votes, "source_of_answer"),
         "reference_seen": _counts(votes, "reference_seen"),
+        "by_display": _counts(votes, "display"),
     }
 
 

@@ -287,7 +287,10 @@ def _first_to_catch(*, good: _Lot, bad: _Lot, c: int, beta: float, start: int, l
     """The smallest n for which a part at the rejectable rate passes with at most β; beyond `largest` if none."""
     if bad.at_most(c, largest) > beta:
         return largest + 1
-    return _first(start, largest, lambda n: bad.at_most(c, n) <= beta)
+    reached, step = start, 1  # with one error more it is not far, so it is looked for in growing steps
+    while reached < largest and bad.at_most(c, reached) > beta:
+        start, reached, step = reached + 1, min(largest, reached + step), 2 * step
+    return _first(start, reached, lambda n: bad.at_most(c, n) <= beta)
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:

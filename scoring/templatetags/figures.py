@@ -76,6 +76,13 @@ def reasons(found: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 @register.filter
+def rate_reasons(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Why rates of a table of error rates are not there; each once."""
+    rates = (row[name] for row in rows.values() for name in ("instance", "aggregate", "all_contexts_wrong"))
+    return reports.reasons([rate for rate in rates if rate["percent"] is None])
+
+
+@register.filter
 def split_word(split: str) -> str:
     """A split in words."""
     return str(SPLITS.get(split, split))
@@ -251,6 +258,12 @@ def measure_title(name: str) -> str:
 def part_word(index: str) -> str:
     """A part as people call it: they count from 1."""
     return str(int(index) + 1) if index.isdecimal() else index
+
+
+@register.filter
+def beside(first: Sequence[Any], second: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Two lists of one length, entry by entry."""
+    return list(zip(first, second, strict=True))
 
 
 @register.filter

@@ -140,8 +140,11 @@ def _page(
     frozen: set[int] = set()
     if member.role == MANAGER and round_.state == Round.State.OPEN:
         form = form or SpotCheckDecisionForm(choices=_choices(round_))
-        frozen = frozen_parts(round_.campaign)
-        form.leave_out(frozen)
+        if still:
+            form.only_stop()
+        else:
+            frozen = frozen_parts(round_.campaign)
+            form.leave_out(frozen)
     given = round_.assignments.filter(withdrawn_at__isnull=True).count()
     context = {
         "round": round_,

@@ -31,13 +31,9 @@ function isClosed() {
 }
 
 function sayRow(index) {
-  return say("rowIs", { n: index + 1, answer: view.answerWord(desk.sheet().rows[index]) });
-}
-
-function moveTo(index) {
   const sheet = desk.sheet();
-  sheet.focus = Math.max(0, Math.min(sheet.rows.length - 1, index));
-  view.paintFocus(sheet);
+  const n = index - rules.stepAt(sheet).from + 1;
+  return say("rowIs", { n, answer: view.answerWord(sheet.rows[index]) });
 }
 
 /** A triple is answered and done with one press; a correction is first looked at, then saved. */
@@ -50,7 +46,7 @@ export function answerTriple(label, detail, event) {
 }
 
 export function verdict(index, value) {
-  moveTo(index);
+  desk.goTo(index);
   if (isClosed()) {
     view.paintRow(desk.sheet(), index);
     return;
@@ -71,10 +67,11 @@ function digit({ number }, event) {
     if (answer) answerTriple(answer[0], answer[1], event);
     return;
   }
-  const many = sheet.rows.length > 9; // beyond nine rows: arrows, and 1 or 2 for the row they stand on
-  const index = many ? sheet.focus : number - 1;
-  if (index >= sheet.rows.length || (many && number > 2)) return;
-  moveTo(index);
+  const { from, to } = rules.stepAt(sheet);
+  const many = to - from > 9; // beyond nine rows: arrows, and 1 or 2 for the row they stand on
+  const index = many ? sheet.focus : from + number - 1;
+  if (index >= to || (many && number > 2)) return;
+  desk.goTo(index);
   if (many) rules.choose(sheet, index, number === 1 ? "wrong" : "correct");
   else rules.press(sheet, index);
   changed(index, sayRow(index));
@@ -126,8 +123,10 @@ export const actions = {
     rules.clear(sheet, sheet.focus);
     changed(sheet.focus, sayRow(sheet.focus));
   },
-  up: () => step(-1),
-  down: () => step(1),
+  up: (_found, event) => move(-1, event),
+  down: (_found, event) => move(1, event),
+  stepBack: (_found, event) => desk.step(-1, event),
+  stepOn: (_found, event) => desk.step(1, event),
   save(_found, event) {
     if (isCompound || desk.isCorrecting()) desk.save(event);
   },
@@ -164,7 +163,7 @@ export const actions = {
 };
 
 // What may be done where the part is handed in.
-const LOOKS = new Set(["up", "down", "reference", "exact", "words", "ask", "define", "other"]);
+const LOOKS = new Set(["up", "down", "stepBack", "stepOn", "reference", "exact", "words", "ask", "define", "other"]);
 
 // These need no unit on the page.
 export const always = {
@@ -187,10 +186,9 @@ export function hideReference() {
   reference(false);
 }
 
-function step(by) {
+function move(by, event) {
   if (!isCompound) return;
-  moveTo(desk.sheet().focus + by);
-  view.focusRow(desk.sheet());
+  if (!desk.goTo(desk.sheet().focus + by, event)) view.focusRow(desk.sheet());
 }
 
 /** Do what a key or a button asks for; false where it means nothing here. */

@@ -3,6 +3,7 @@
 import * as outbox from "./outbox.js";
 import { isCompound, say, uuid } from "./page.js";
 import * as record from "./record.js";
+import { rowName } from "./sheet.js";
 import * as status from "./status.js";
 import { answerWord } from "./view.js";
 
@@ -54,9 +55,9 @@ const saysMore = (own) => own.note || own.flag || own.problem || own.detail || o
 function both(entry, own, stored) {
   const said = say("elsewhereRow", { stored: answerWord(stored), own: answerWord(own) });
   if (!isCompound) return said;
-  const rows = record.known(entry.position)?.rows ?? [];
-  const place = rows.findIndex((row) => row.assignment === own.assignment);
-  return place < 0 ? said : `${say("row", { n: place + 1 })} · ${said}`;
+  const screen = record.known(entry.position);
+  const place = screen ? screen.rows.findIndex((row) => row.assignment === own.assignment) : -1;
+  return place < 0 ? said : `${say("row", { n: rowName(screen, place) })} · ${said}`;
 }
 
 function nameOf(entry) {

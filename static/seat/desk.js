@@ -6,7 +6,9 @@ import { advanced, unitPainted } from "./guard.js";
 import * as outbox from "./outbox.js";
 import { addressOf, isCompound, say, seat, uuid } from "./page.js";
 import * as record from "./record.js";
-import { answeredByRest, blanks, changes, isTouched, openSheet, restore, snapshot, withAnswers } from "./sheet.js";
+import {
+  answeredByRest, blanks, changes, isSideBySide, isTouched, openSheet, restore, snapshot, stepAt, stepFrom, withAnswers,
+} from "./sheet.js";
 import * as status from "./status.js";
 import * as supply from "./supply.js";
 import * as view from "./view.js";
@@ -148,6 +150,30 @@ function dropDraft(position) {
   if (drafts.delete(position)) void outbox.removeDraft(owner, position);
 }
 
+/** Move the cursor to a row; true where that leads into another step of the screen, which then has the focus. */
+export function goTo(index, event) {
+  const { sheet: moved } = current;
+  const before = stepAt(moved);
+  moved.focus = Math.max(0, Math.min(moved.rows.length - 1, index));
+  if (stepAt(moved) === before) {
+    view.paintFocus(moved);
+    return false;
+  }
+  unitPainted(performance.now());
+  view.paintStep(moved, { correcting: current.correcting });
+  status.clearCue();
+  status.hideUndo();
+  keepDraft();
+  afterPaint(current, event);
+  return true;
+}
+
+/** To the step so many further on; false where there is none. */
+export function step(by, event) {
+  const to = current && stepFrom(current.sheet, by);
+  return to ? goTo(to.from, event) : false;
+}
+
 /** Save what is on the screen and go on. False where something is missing; `event` is the press that did it. */
 export function save(event) {
   if (!current) return false;
@@ -155,17 +181,13 @@ export function save(event) {
     status.cue(whyClosed());
     return false;
   }
-  const missing = blanks(current.sheet);
-  if (missing.length) {
-    current.sheet.focus = missing[0];
-    status.cue(isCompound ? say("blanksLeft", { n: missing.length }) : say("chooseDetail"));
-    if (isCompound) {
-      view.paintFocus(current.sheet);
-      view.focusRow(current.sheet);
-    }
-    return false;
+  const here = stepAt(current.sheet);
+  if (isIncomplete(here, event)) return false;
+  if (!current.correcting && stepFrom(current.sheet, 1)) {
+    advanced(event?.code);
+    return step(1, event);
   }
-  if (lacksReasons()) return false;
+  if (isIncomplete({ from: 0, to: current.sheet.rows.length }, event)) return false;
   if (current.correcting) return saveCorrection(event);
   const { sheet: saved } = current;
   enqueue(saved, changes(saved), current.clock);
@@ -182,16 +204,28 @@ export function save(event) {
   return true;
 }
 
-/** Where the campaign asks why, a wrong row without a reason is not finished. */
-function lacksReasons() {
-  if (seat.settings.reasons !== "required") return false;
-  const bare = current.sheet.rows.findIndex((row) => row.label === "wrong" && !row.reasons.length);
+/** Whether one of these rows wants an answer or, where the campaign asks why, a reason. Goes there and says so. */
+function isIncomplete(rows, event) {
+  const missing = blanks(current.sheet, rows);
+  if (missing.length && !isCompound) {
+    status.cue(say("chooseDetail"));
+    return true;
+  }
+  if (missing.length) {
+    showMissing(missing[0], event);
+    status.cue(say("blanksLeft", { n: missing.length }));
+    return true;
+  }
+  const lacksReason = (row, index) => index >= rows.from && index < rows.to && row.label === "wrong" && !row.reasons.length;
+  const bare = seat.settings.reasons === "required" ? current.sheet.rows.findIndex(lacksReason) : -1;
   if (bare < 0) return false;
-  current.sheet.focus = bare;
-  status.cue(say("reasonsMissing", { n: bare + 1 }));
-  view.paintFocus(current.sheet);
-  view.focusRow(current.sheet);
+  showMissing(bare, event);
+  status.cue(say("reasonsMissing", { n: bare - stepAt(current.sheet).from + 1 }));
   return true;
+}
+
+function showMissing(index, event) {
+  if (!goTo(index, event)) view.focusRow(current.sheet);
 }
 
 function sayLast(saved) {
@@ -236,7 +270,8 @@ function enqueue(saved, answers, spent) {
   const body = { answers, ...clock.reading(spent), ...record.place(), ...circumstances };
   if (isCompound) {
     body.reference_seen = saved.referenceSeen;
-    body.conditions = { ...body.conditions, rest: answeredByRest(saved) };
+    const display = isSideBySide(screen) ? "side_by_side" : "alone";
+    body.conditions = { ...body.conditions, display, rest: answeredByRest(saved) };
   }
   const entry = { ...owner, kind: "answers", unit: screen.id, position: screen.position, client_key: uuid(), body };
   clock.forget(clockOf(screen));
@@ -295,8 +330,8 @@ export function addReading(seconds) {
   return entry;
 }
 
-/** Open an older answer to look at it or to correct it. */
-export function correct(screen, event) {
+/** Open an older answer to look at it or to correct it; where one goes back step by step, at its last step. */
+export function correct(screen, event, { atLast = false } = {}) {
   if (!view.hasDesk()) {
     location.assign(`${seat.urls.judge}?position=${screen.position}`); // a page opened with nothing left on it
     return;
@@ -306,7 +341,7 @@ export function correct(screen, event) {
     keepTime();
     resume = current;
   }
-  show({ sheet: openSheet(screen), clock: clock.startClock(clockOf(screen)), correcting: true }, event);
+  show({ sheet: openSheet(screen, { atLast }), clock: clock.startClock(clockOf(screen)), correcting: true }, event);
 }
 
 /** From a correction back to where one was. */
@@ -323,8 +358,9 @@ export function leave(event) {
   }
 }
 
-/** One answer back; from a correction, one further back. */
+/** One step or one answer back; from a correction, one further back. */
 export async function back(event) {
+  if (step(-1, event)) return;
   if (undoable.length && !current?.correcting) {
     takeBack(undoable.pop(), event);
     return;
@@ -336,11 +372,11 @@ export async function back(event) {
     return;
   }
   status.hideUndo();
-  correct(screen, event);
+  correct(screen, event, { atLast: true });
 }
 
 /** The browser's own Back and Forward. */
-export async function goTo(position) {
+export async function turnTo(position) {
   if (!position || position === current?.sheet.screen.position) return;
   if (position === resume?.sheet.screen.position) {
     leave();

@@ -91,14 +91,14 @@ outbox.onChange((message) => {
   if (elsewhere && kind === "added" && entry.kind === "answers") desk.answeredElsewhere(entry);
 });
 
-onJump(desk.correct);
+onJump((screen) => desk.correct(screen));
 dialogs.onReading(desk.addReading);
 window.addEventListener("online", () => void sender.retryNow());
 // Signed in again in another tab meanwhile?
 window.addEventListener("focus", () => {
   if (sender.stopped()) void sender.resume();
 });
-window.addEventListener("popstate", (event) => void desk.goTo(positionOf(event)));
+window.addEventListener("popstate", (event) => void desk.turnTo(positionOf(event)));
 window.addEventListener("pagehide", () => {
   desk.keepTime();
   const read = dialogs.stopReading();

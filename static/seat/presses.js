@@ -109,7 +109,7 @@ function rest(control) {
 }
 
 function useRowOf(node) {
-  const index = [...byId("rows").children].indexOf(node.closest("[data-row]"));
+  const index = view.rowOf(node);
   if (index < 0 || index === desk.sheet().focus) return;
   desk.sheet().focus = index;
   view.paintFocus(desk.sheet());
@@ -119,7 +119,7 @@ function onChange(event) {
   const radio = event.target.closest(".verdict input");
   if (!radio || !desk.sheet()) return;
   const row = radio.closest("[data-row]");
-  verdict([...byId("rows").children].indexOf(row), radio.value);
+  verdict(view.rowOf(row), radio.value);
   if (byPointer && !openDialog()) row.focus({ preventScroll: true });
 }
 

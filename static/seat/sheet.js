@@ -12,19 +12,53 @@ const BLANK = {
 };
 
 const FIELDS = Object.keys(BLANK);
+const AT_ONCE = 9; // rows that have a digit each
 
-export function openSheet(screen) {
+/** A screen with its answers; where all are given, its first step comes before the expert, or its last. */
+export function openSheet(screen, { atLast = false } = {}) {
   const rows = screen.rows.map((row) => ({ ...BLANK, ...row.answer }));
+  const steps = stepsOf(screen);
   const first = rows.findIndex(isBlank);
-  return { screen, rows, focus: first < 0 ? 0 : first, marked: [], referenceSeen: false };
+  const focus = first < 0 ? (atLast ? steps.at(-1).from : 0) : first;
+  return { screen, steps, rows, focus, marked: [], referenceSeen: false };
+}
+
+export const isSideBySide = (screen) => screen.rows[0]?.context !== undefined;
+
+/** What is before the expert at a time: all rows; side by side those of one context, no more than there are digits. */
+function stepsOf({ rows }) {
+  if (rows[0]?.context === undefined) return [{ from: 0, to: rows.length }];
+  const steps = [];
+  for (let from = 0; from < rows.length; ) {
+    const { context } = rows[from];
+    const after = rows.findIndex((row, index) => index > from && row.context !== context);
+    const end = after < 0 ? rows.length : after;
+    for (let at = from; at < end; at += AT_ONCE) steps.push({ context, first: from, end, from: at, to: Math.min(at + AT_ONCE, end) });
+    from = end;
+  }
+  return steps;
+}
+
+/** The step in which the cursor stands. */
+export const stepAt = (sheet) => sheet.steps.find((step) => sheet.focus < step.to);
+
+/** The step so many further on; undefined where there is none. */
+export const stepFrom = (sheet, by) => sheet.steps[sheet.steps.indexOf(stepAt(sheet)) + by];
+
+/** What a row is called in lines about a whole screen: side by side its context comes first. */
+export function rowName({ rows }, index) {
+  const { context } = rows[index];
+  if (context === undefined) return String(index + 1);
+  return `${context}.${index + 1 - rows.findIndex((row) => row.context === context)}`;
 }
 
 export function isBlank(row) {
   return !row.label && !row.cannot_judge;
 }
 
-export function blanks(sheet) {
-  return sheet.rows.flatMap((row, index) => (isBlank(row) ? [index] : []));
+/** The rows without an answer, of one step or of all. */
+export function blanks(sheet, { from, to } = { from: 0, to: sheet.rows.length }) {
+  return sheet.rows.flatMap((row, index) => (isBlank(row) && index >= from && index < to ? [index] : []));
 }
 
 export function isTouched(sheet) {
@@ -61,19 +95,20 @@ export function clear(sheet, index) {
 }
 
 /**
- * Blank rows become correct; where none is blank, those that became so are blank again. Returns the rows changed,
- * and which way.
+ * Blank rows of the step become correct; where none is blank, those that became so are blank again. Returns the rows
+ * changed, and which way.
  */
 export function markRest(sheet) {
-  const rows = blanks(sheet);
+  const step = stepAt(sheet);
+  const rows = blanks(sheet, step);
   if (rows.length) {
     for (const index of rows) sheet.rows[index].label = "correct";
     sheet.marked = [...sheet.marked, ...rows];
     return { rows, undone: false };
   }
-  const undone = sheet.marked;
+  const undone = sheet.marked.filter((index) => index >= step.from && index < step.to);
   for (const index of undone) sheet.rows[index].label = null;
-  sheet.marked = [];
+  sheet.marked = sheet.marked.filter((index) => !undone.includes(index));
   return { rows: undone, undone: true };
 }
 

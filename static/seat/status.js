@@ -1,6 +1,7 @@
 // What the page says about itself: the badge, progress, the last answer, cues, notices.
 
 import { byId, isCompound, say, seat } from "./page.js";
+import { rowName } from "./sheet.js";
 import { element, short } from "./text.js";
 import { answerWord } from "./view.js";
 
@@ -119,12 +120,12 @@ export function showLast(text) {
 }
 
 export function lastAnswer(screen, rows) {
-  return say("lastAnswer", { unit: unitName(screen), answer: isCompound ? summary(rows) : answerWord(rows[0]) });
+  return say("lastAnswer", { unit: unitName(screen), answer: isCompound ? summary(screen, rows) : answerWord(rows[0]) });
 }
 
 /** "row 2 wrong": the rows by number. */
-function summary(rows) {
-  const numbers = (test) => rows.flatMap((row, index) => (test(row) ? [index + 1] : []));
+function summary(screen, rows) {
+  const numbers = (test) => rows.flatMap((row, index) => (test(row) ? [rowName(screen, index)] : []));
   const wrong = numbers((row) => row.label === "wrong");
   const cannot = numbers((row) => row.cannot_judge);
   const parts = [];

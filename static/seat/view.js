@@ -2,14 +2,16 @@
 
 import { keyLabel } from "./keys.js";
 import { byId, isCompound, say, seat } from "./page.js";
-import { blanks, isBlank } from "./sheet.js";
+import { blanks, isBlank, isSideBySide, stepAt, stepFrom } from "./sheet.js";
 import { chips, divided, element, formsMarked, marked, put, reveal, revealIn } from "./text.js";
 
 const heading = byId("unit");
 const desk = byId("sheet");
 const rowList = byId("rows");
+const contextHead = byId("context-head");
 const save = byId("save");
 const slotsOf = new Map(); // a context's element → its named places, looked up once
+let shown = { from: 0, to: 0 }; // the step on the page
 let exact = false;
 let wordStarts = {}; // of the screen on the page, by assignment; empty where no marks are wanted
 
@@ -27,28 +29,76 @@ export function paint(sheet, { correcting, closed }) {
   save.disabled = closed;
   if (isCompound) paintCompound(sheet);
   else paintTriple(sheet);
-  for (const index of sheet.rows.keys()) paintRow(sheet, index);
+  paintAnswers(sheet, correcting);
+  window.scrollTo(0, 0);
+  heading.focus({ preventScroll: true });
+}
+
+/** Show another step of the same screen; a reader goes on with its context. */
+export function paintStep(sheet, { correcting }) {
+  paintRows(sheet);
+  paintAnswers(sheet, correcting);
+  window.scrollTo(0, 0);
+  contextHead.focus({ preventScroll: true });
+}
+
+function paintAnswers(sheet, correcting) {
+  if (isCompound) for (const index of rowsShown()) paintRow(sheet, index);
+  else paintRow(sheet, 0);
   paintFocus(sheet);
   paintSave(sheet, correcting);
   showReference(sheet, seat.settings.reference === "shown");
-  window.scrollTo(0, 0);
-  heading.focus({ preventScroll: true });
 }
 
 function paintCompound(sheet) {
   const { atoms, compound } = sheet.screen;
   put(heading, atoms.length ? atoms.flatMap(([, text]) => [element("span", "atom", text), " "]) : [compound]);
-  while (rowList.children.length > sheet.rows.length) rowList.lastElementChild.remove();
-  while (rowList.children.length < sheet.rows.length) {
+  paintRows(sheet);
+}
+
+function paintRows(sheet) {
+  const { atoms } = sheet.screen;
+  shown = stepAt(sheet);
+  for (const node of rowList.querySelectorAll(".context-shared")) node.remove(); // of the page without a script
+  while (rowList.children.length > shown.to - shown.from) rowList.lastElementChild.remove();
+  while (rowList.children.length < shown.to - shown.from) {
     rowList.append(byId("context-template").content.cloneNode(true));
   }
-  for (const [index, row] of sheet.screen.rows.entries()) {
+  rowList.classList.toggle("side-by-side", isSideBySide(sheet.screen));
+  paintContext(sheet);
+  for (const index of rowsShown()) {
     const slots = slotsFor(index);
-    slots.kbd.textContent = index < 9 ? index + 1 : "";
-    slots.number.textContent = index + 1;
-    paintTexts(slots, row, atoms);
+    slots.node.classList.remove("form-only");
+    slots.kbd.textContent = index - shown.from < 9 ? index - shown.from + 1 : "";
+    slots.number.textContent = index - shown.from + 1;
+    paintTexts(slots, sheet.screen.rows[index], atoms);
     put(slots.atoms, atoms.map(([, text], atom) => atomToggle(text, atom)));
-    for (const radio of slots.radios) radio.name = `label-${row.assignment}`;
+    for (const radio of slots.radios) radio.name = `label-${sheet.screen.rows[index].assignment}`;
+  }
+}
+
+/** The rows on the page, by their place in the sheet. */
+const rowsShown = () => Array.from({ length: shown.to - shown.from }, (_gap, place) => shown.from + place);
+
+/** The row of the sheet that this node, or what is in it, belongs to; -1 where there is none. */
+export function rowOf(node) {
+  const place = [...rowList.children].indexOf(node.closest("[data-row]"));
+  return place < 0 ? -1 : shown.from + place;
+}
+
+/** Side by side, what the rows on the page have in common stands above them. */
+function paintContext(sheet) {
+  contextHead.hidden = !isSideBySide(sheet.screen);
+  if (contextHead.hidden) return;
+  const { context, first, end, from, to } = shown;
+  const values = { n: context, of: sheet.steps.at(-1).context, from: from - first + 1, to: to - first, all: end - first };
+  byId("step").textContent = say(end - first > to - from ? "contextPart" : "context", values);
+  const row = sheet.screen.rows[from];
+  const source = marked(row.source, row.span);
+  put(byId("context-source"), exact ? revealIn(source) : source);
+  put(byId("context-reference"), [row.reference ?? ""]);
+  for (const [name, by] of [["stepBack", -1], ["stepOn", 1]]) {
+    contextHead.querySelector(`[data-action=${name}]`).disabled = !stepFrom(sheet, by);
   }
 }
 
@@ -70,7 +120,7 @@ function atomToggle(text, atom) {
 }
 
 function slotsFor(index) {
-  const node = rowList.children[index];
+  const node = rowList.children[index - shown.from];
   let slots = slotsOf.get(node);
   if (!slots) {
     slots = { node, kbd: node.querySelector(".context-number kbd"), radios: [...node.querySelectorAll("input[type=radio]")] };
@@ -145,7 +195,7 @@ function marks(row) {
 
 export function paintFocus(sheet) {
   if (!isCompound) return;
-  for (const index of sheet.rows.keys()) {
+  for (const index of rowsShown()) {
     const { node } = slotsFor(index);
     if (index === sheet.focus) node.setAttribute("aria-current", "true");
     else node.removeAttribute("aria-current");
@@ -165,8 +215,10 @@ export function paintSave(sheet, correcting) {
     save.hidden = !correcting;
     return;
   }
-  const left = blanks(sheet).length;
-  save.querySelector(".word").textContent = say(correcting ? "saveCorrection" : "save");
+  const next = correcting ? undefined : stepFrom(sheet, 1);
+  const left = blanks(sheet, next && shown).length;
+  const goesOn = next && (next.context === shown.context ? "nextRows" : "nextContext");
+  save.querySelector(".word").textContent = say(goesOn ?? (correcting ? "saveCorrection" : "save"));
   save.querySelector(".left").textContent = left ? `· ${say("saveLeft", { n: left })}` : "";
   save.classList.toggle("not-yet", left > 0);
 }
@@ -175,11 +227,12 @@ export function paintSave(sheet, correcting) {
 export function showReference(sheet, on) {
   if (!isCompound) return false;
   let seen = false;
-  for (const [index, row] of sheet.screen.rows.entries()) {
-    const shown = on && Boolean(row.reference);
-    slotsFor(index).reference.hidden = !shown;
-    seen ||= shown;
+  for (const index of rowsShown()) {
+    const there = on && Boolean(sheet.screen.rows[index].reference);
+    slotsFor(index).reference.hidden = !there;
+    seen ||= there;
   }
+  byId("context-reference").hidden = !seen;
   document.querySelector("[data-action=reference]")?.setAttribute("aria-pressed", on);
   return seen;
 }
@@ -189,7 +242,8 @@ export function toggleExact(sheet) {
   document.querySelector("[data-action=exact]")?.setAttribute("aria-pressed", exact);
   desk.classList.toggle("is-exact", exact);
   if (isCompound) {
-    for (const [index, row] of sheet.screen.rows.entries()) paintTexts(slotsFor(index), row, sheet.screen.atoms);
+    paintContext(sheet);
+    for (const index of rowsShown()) paintTexts(slotsFor(index), sheet.screen.rows[index], sheet.screen.atoms);
   } else {
     paintTriple(sheet);
   }
@@ -198,7 +252,7 @@ export function toggleExact(sheet) {
 /** Mark where words begin, or with nothing given take the marks away. The exact text stays without. */
 export function markWords(sheet, starts) {
   wordStarts = starts;
-  for (const [index, row] of sheet.screen.rows.entries()) paintTexts(slotsFor(index), row, sheet.screen.atoms);
+  for (const index of rowsShown()) paintTexts(slotsFor(index), sheet.screen.rows[index], sheet.screen.atoms);
 }
 
 /** Long texts scroll in their box; such a box can be reached with the keyboard. After painting, never before. */

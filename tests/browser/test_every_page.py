@@ -26,9 +26,9 @@ FILES = {
     *("audit_export", "hours_export", "own_data_file"),
     *("healthz", "export", "report_file", "job_state", "import_findings", "wording_file"),
     *("submission_items", "submission_file", "board_file", "release_file"),
-    "gold_file",
+    *("gold_file", "evaluation_set_file", "export_in_shape"),
 }
-OF_TRIPLES = {"differing_triples"}
+OF_TRIPLES = {"differing_triples", "evaluation_set_preview"}
 NARROW: ViewportSize = {"width": 320, "height": 640}
 ZOOMED: ViewportSize = {"width": 683, "height": 384}  # 1366 × 768 at 200 %
 

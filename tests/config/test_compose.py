@@ -63,12 +63,12 @@ def test_its_image_holds_the_folders_that_the_site_needs() -> None:
 
 
 def test_its_web_and_worker_work_together(
-    live_database_url: str, start_manage: StartManage, site: Site
+    live_database_url: str, start_manage: StartManage, used_site: Site
 ) -> None:
     """The very commands of the file, and the worker's health check, on the database that these tests run on."""
     check = manage_arguments(SERVICES["worker"]["healthcheck"]["test"][1:])
-    site.up(*manage_arguments(SERVICES["web"]["command"])[1:], DATABASE_URL=live_database_url)
-    assert site.status() == 200
+    used_site.up(*manage_arguments(SERVICES["web"]["command"])[1:], DATABASE_URL=live_database_url)
+    assert used_site.status() == 200
     checked = start_manage(*check, DATABASE_URL=live_database_url)
     assert checked.process.wait(timeout=WITHIN) == 1
     assert "No worker" in checked.log.read_text()

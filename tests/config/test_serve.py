@@ -27,24 +27,24 @@ def test_it_starts_in_an_empty_folder_and_stops_on_ctrl_c(site: Site) -> None:
     assert site.all_gone()
 
 
-def test_it_leaves_nothing_running_when_it_is_killed(site: Site) -> None:
-    started = site.up()
-    assert len(site.processes()) >= 4
+def test_it_leaves_nothing_running_when_it_is_killed(used_site: Site) -> None:
+    started = used_site.up()
+    assert len(used_site.processes()) >= 4
     started.process.send_signal(signal.SIGKILL)
     started.process.wait()
-    assert site.all_gone()
+    assert used_site.all_gone()
 
 
 @pytest.mark.parametrize(
     ("child", "sentence"),
     [("manage.py worker", "The worker ended by itself"), ("granian", "The web server ended by itself")],
 )
-def test_it_fails_when_a_child_dies(site: Site, child: str, sentence: str) -> None:
-    started = site.up()
-    os.kill(min(site.processes(command=child)), signal.SIGKILL)
+def test_it_fails_when_a_child_dies(used_site: Site, child: str, sentence: str) -> None:
+    started = used_site.up()
+    os.kill(min(used_site.processes(command=child)), signal.SIGKILL)
     assert started.process.wait(timeout=30) == 1
     assert sentence in started.log.read_text()
-    assert site.all_gone()
+    assert used_site.all_gone()
 
 
 def test_it_says_in_plain_words_that_the_port_is_in_use(site: Site) -> None:
@@ -59,8 +59,8 @@ def test_it_says_in_plain_words_that_the_port_is_in_use(site: Site) -> None:
     assert not (site.folder / "assay.sqlite3").exists()
 
 
-def test_it_fails_when_the_first_page_does(site: Site) -> None:
-    started = site.start(DJANGO_SETTINGS_MODULE="tests.config.broken_settings")
+def test_it_fails_when_the_first_page_does(used_site: Site) -> None:
+    started = used_site.start(DJANGO_SETTINGS_MODULE="tests.config.broken_settings")
     assert started.process.wait(timeout=WITHIN) == 1
     assert "The first page fails (HTTP 500)" in started.log.read_text()
-    assert site.all_gone()
+    assert used_site.all_gone()

@@ -5,13 +5,16 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import AssayCommand, Outcome, Usage, changeable_campaign, counted
-from annotation.protocol.assignment import Plan
+from annotation.management.base import AssayCommand, Outcome, Usage, changeable_campaign, counted, number
+from annotation.models import Campaign
+from annotation.protocol.assignment import Plan, PlanPart
 from annotation.protocol.errors import ProtocolError
 from annotation.services.access import create_invitation
 from annotation.services.campaigns import main_round
 from annotation.services.completion import Completion, plan_completion
-from annotation.services.parts import assign_parts, late_items, plan_parts
+from annotation.services.instances import Saving, saving
+from annotation.services.later import USUAL_SHARE, LaterPlan, plan_later
+from annotation.services.parts import assign_parts, next_index, plan_parts
 from annotation.services.people import find_or_create_experts
 
 
@@ -47,6 +50,14 @@ class Command(AssayCommand):
         parser.add_argument(
             "--overlap", type=int, help="so many units get a second expert (design single), drawn by the seed"
         )
+        parser.add_argument(
+            "--again",
+            type=number,
+            default=USUAL_SHARE,
+            metavar="PERCENT",
+            help="where items came into units that have their experts: this share of what these judged before comes "
+            "again among the new items, unmarked (default: 5)",
+        )
         parser.add_argument("--preview", action="store_true")
 
     def run(self, **options: Any) -> Outcome:
@@ -61,24 +72,60 @@ class Command(AssayCommand):
         except ProtocolError as error:
             raise Usage(error.message) from None
         round_ = main_round(campaign)
-        late = late_items(round_).count()
+        later = plan_later(round_, again=options["again"], seed=seed)
         completion = plan_completion(round_, list(planned.loads), planned.loads, sample=planned.sample)
-        more = {"late_items": late, "completion": completion.as_json()}
-        text = describe(planned, late, completion)
+        saved = saving(campaign) if campaign.protocol == Campaign.Protocol.COMPOUND else None
+        more = {
+            "late_items": later.n_items,
+            "later": later.as_json(),
+            "completion": completion.as_json(),
+            "outputs": saved and saved.as_json(),
+        }
+        first = next_index(round_)
+        text = "\n".join([*describe_saving(saved), describe(planned, later, completion, first=first)])
         if options["preview"]:
-            return Outcome(planned.as_json() | more, f"{text}\nNothing was stored.")
-        planned = assign_parts(campaign, **asked)
+            return Outcome(_document(planned, first) | more, f"{text}\nNothing was stored.")
+        planned = assign_parts(campaign, **asked, again=options["again"])
         invitations = _invitations(planned) if any(planned.loads.values()) or completion.n_items else []
         links = "".join(f"\n{invitation['expert']}: {invitation['url']}" for invitation in invitations)
-        document = planned.as_json() | more | {"invitations": invitations}
+        document = _document(planned, first) | more | {"invitations": invitations}
         return Outcome(document, f"{text}{links}")
 
 
-def describe(planned: Plan, late: int, completion: Completion) -> str:
+def describe_saving(saved: Saving | None) -> list[str]:
+    """Instances, distinct items and what that saves."""
+    if saved is None or not saved.counts.instances:
+        return []
+    counts, pace = saved.counts, saved.pace
+    of = "" if counts.per_run is None else f"{counted(len(counts.runs), 'run')} × {counts.per_run:,} = "
+    rests = (
+        f"the mean of {pace.timed:,} judgements here" if pace.timed else "assumed: too few were timed here"
+    )
+    return [
+        f"{of}{counts.instances:,} instances, {counts.items:,} distinct: saves {counts.saved:,} judgements, "
+        f"{saved.hours:,.1f} hours at {pace.seconds:.1f} seconds a judgement ({rests})."
+    ]
+
+
+def _document(planned: Plan, first: int) -> dict[str, Any]:
+    """The plan for programs. A part's `index` is its place in the plan, from 0; `number` is what people call it."""
+    document: dict[str, Any] = planned.as_json()
+    parts = [
+        {**told, "number": _number(part, first)}
+        for told, part in zip(document["parts"], planned.parts, strict=True)
+    ]
+    return {**document, "parts": parts}
+
+
+def _number(part: PlanPart, first: int) -> int:
+    """As the pages have it: parts are numbered from 1, and on from batch to batch; `first` is the next index."""
+    return first + part.index + 1
+
+
+def describe(planned: Plan, later: LaterPlan, completion: Completion, *, first: int) -> str:
     """The plan for people: parts, loads, pairs."""
-    later = [f"Came later into units that have their experts, and go to them: {counted(late, 'item')}."]
-    also = [*_drawn(planned), *(later if late else []), *_completed(completion)]
-    if not any(planned.loads.values()) and not late and not completion.n_items:
+    also = [*_drawn(planned), *_late(later), *_completed(completion)]
+    if not any(planned.loads.values()) and not later.n_items and not completion.n_items:
         also.append("Every unit has its experts already.")
     if not any(planned.loads.values()):
         return "\n".join(also)
@@ -88,10 +135,24 @@ def describe(planned: Plan, late: int, completion: Completion) -> str:
     ]
     for part in planned.parts:
         size = f"{counted(len(part.unit_keys), 'unit')}, {counted(part.n_items, 'item')}"
-        lines.append(f"part {part.index + 1}: {size}: {', '.join(part.experts)}")
+        lines.append(f"part {_number(part, first)}: {size}: {', '.join(part.experts)}")
     lines += [f"{expert} judges {counted(n_items, 'item')}" for expert, n_items in planned.loads.items()]
     lines += [f"{pair.a} and {pair.b} share {counted(pair.n_items, 'item')}" for pair in planned.pairs]
     return "\n".join(lines)
+
+
+def _late(later: LaterPlan) -> list[str]:
+    if not later.n_items:
+        return []
+    loads = ", ".join(
+        f"{share.expert.username} {share.n_items} + {share.n_items_again}" for share in later.shares
+    )
+    return [
+        f"Came later into units that have their experts, and go to them: {counted(later.n_items, 'item')}.",
+        f"Judged before, and mixed in unmarked: {later.again:g} % of {counted(later.judged, 'screen')}, that is "
+        f"{counted(later.n_again, 'screen')} with {counted(later.n_items_again, 'item')} "
+        f"(new + again: {loads}; seed {later.seed}).",
+    ]
 
 
 def _drawn(planned: Plan) -> list[str]:

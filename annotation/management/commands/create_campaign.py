@@ -26,6 +26,12 @@ class Command(AssayCommand):
             "--manager", action="append", default=[], help="an existing account that manages it"
         )
         parser.add_argument("--seed", type=int, help="default: drawn")
+        parser.add_argument(
+            "--display",
+            default=Campaign.Display.ALONE.value,
+            choices=Campaign.Display.values,
+            help="of compounds: one translation of a context on a screen (default), or all of them side by side",
+        )
 
     def run(self, **options: Any) -> Outcome:
         managers = [_account(name) for name in options["manager"]]
@@ -35,6 +41,7 @@ class Command(AssayCommand):
             title=options["title"],
             annotators_per_item=options["annotators_per_item"],
             seed=options["seed"],
+            display=options["display"],
         )
         for manager in managers:
             add_member(campaign, manager, Membership.Role.MANAGER)
@@ -44,6 +51,7 @@ class Command(AssayCommand):
             "title": campaign.title,
             "annotators_per_item": campaign.annotators_per_item,
             "seed": campaign.seed,
+            "display": options["display"],
         }
         k = campaign.annotators_per_item
         summary = (

@@ -7,15 +7,19 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation.formats.adapters.registry import SHAPES
 from annotation.formats.writers import FORMATS, write_table
 from annotation.management.base import AssayCommand, Outcome, Usage, counted, get_campaign, write_output
+from annotation.management.commands.import_items import not_carried
+from annotation.models import Campaign
 from annotation.services.exports import NUMERIC, Cells, Snapshot, Table, names_of, table, take
 from annotation.services.people import audit
-from annotation.services.readings import record_reading
+from annotation.services.readings import ANNOTATIONS, record_reading
+from annotation.services.shape_exports import export_shape
 
 
 class Command(AssayCommand):
-    """`export SLUG --what labels|annotations|items --format csv|jsonl|xlsx|parquet`"""
+    """`export SLUG --what labels|annotations|items --format csv|jsonl|xlsx|parquet|<shape>`"""
 
     help = "Write items, final labels or annotations; without -o to stdout."
 
@@ -23,9 +27,16 @@ class Command(AssayCommand):
         super().add_arguments(parser)
         parser.add_argument("slug")
         parser.add_argument("--what", required=True, choices=["labels", "annotations", "items"])
-        parser.add_argument("--format", required=True, choices=FORMATS)
+        parser.add_argument("--format", required=True, choices=(*FORMATS, *SHAPES))
         parser.add_argument("-o", "--output")
         parser.add_argument("--pseudonyms", action="store_true", help="A1, A2 … instead of names")
+        parser.add_argument(
+            "--names",
+            action="store_true",
+            help="names in the shape of another program, which holds pseudonyms otherwise",
+        )
+        parser.add_argument("--system", help="only the items of this system, in the shape of another program")
+        parser.add_argument("--run", help="only those of this run")
         parser.add_argument(
             "--history", action="store_true", help="every answer ever saved, not only the last"
         )
@@ -42,6 +53,8 @@ class Command(AssayCommand):
 
     def run(self, **options: Any) -> Outcome:
         campaign = get_campaign(options["slug"])
+        if options["format"] in SHAPES:
+            return self._in_shape(campaign, **options)
         if options["wide"] and options["history"]:
             raise Usage("--wide holds the current labels only; leave out --history.")
         names = names_of(campaign, real=not options["pseudonyms"])
@@ -59,6 +72,42 @@ class Command(AssayCommand):
         found = take(chosen)
         with closing(found.rows):  # whatever happens to the file, the snapshot ends here
             return self._write(chosen, found, **options)
+
+    def _in_shape(self, campaign: Campaign, **options: Any) -> Outcome:
+        """Items and answers as another program reads them, under pseudonyms unless names are asked for."""
+        if options["what"] == "labels" or options["wide"] or options["history"] or options["unlabelled"]:
+            raise Usage("A shape holds --what items, or annotations with their items, as they stand.")
+        answers = options["what"] == ANNOTATIONS
+        if answers and options["names"]:
+            audit(campaign, None, "names exported", {"format": options["format"]})
+        done = export_shape(
+            campaign,
+            options["format"],
+            names=names_of(campaign, real=options["names"]),
+            with_judgements=answers,
+            system=options["system"],
+            run=options["run"],
+        )
+        record_reading(campaign, options["what"], by=None)
+        document = {
+            "shape": done.adapter.name,
+            "rows": done.n_items,
+            "judgements": done.n_judgements,
+            "left_out": done.left_out,
+            "not_carried": list(done.adapter.lacks),
+        }
+        notes = not_carried(done.adapter)
+        if done.left_out:
+            notes.append(f"Not in the file: {counted(done.left_out, 'answer')} “cannot judge”.")
+        if options["output"]:
+            write_output(options["output"], done.chunks())
+            summary = (
+                f"{counted(done.n_items, 'item')} and {counted(done.n_judgements, 'judgement')} written to "
+                f"{options['output']}."
+            )
+            return Outcome(document | {"output": options["output"]}, summary, notes=notes)
+        self._to_stdout(done.chunks(), text=done.adapter.extension != "zip")
+        return Outcome(document, "", notes=notes, silent=True)
 
     def _write(self, chosen: Table, found: Snapshot, **options: Any) -> Outcome:
         chunks = write_table(options["format"], chosen.columns, _rows(chosen, found.rows), numeric=NUMERIC)

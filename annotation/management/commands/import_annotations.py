@@ -5,6 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation.formats.adapters.registry import SHAPES
+from annotation.formats.errors import FormatError
 from annotation.formats.judgements import read_judgements
 from annotation.formats.tables import read_table
 from annotation.management.base import (
@@ -15,9 +17,12 @@ from annotation.management.base import (
     counted,
     describe_issues,
 )
-from annotation.models import Round
+from annotation.management.commands.import_items import not_carried
+from annotation.models import Campaign, Round
+from annotation.protocol.sentences import say
 from annotation.services.judgement_report import JudgementReport
 from annotation.services.judgements import RELEASED, import_judgements
+from annotation.services.shapes import read_shape, recognised
 from annotation.services.wording import wording_of
 
 
@@ -39,12 +44,20 @@ class Command(AssayCommand):
         )
         parser.add_argument("--by-position", action="store_true", help="row i is the item at position i")
         parser.add_argument("--column", help="the column that holds the labels")
+        parser.add_argument(
+            "--shape",
+            choices=sorted(SHAPES),
+            help="the shape of the file, which another program wrote; its items must be there",
+        )
 
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"])
         if options["annotator"] is not None and not options["annotator"].strip():
             raise Usage("--annotator needs a name.")
         path = Path(options["file"])
+        shape_name = options["shape"] or recognised(campaign, [path])
+        if shape_name:
+            return _in_shape(campaign, path, shape_name, **options)
         file = read_judgements(
             read_table(path, name=path.name),
             protocol=campaign.protocol,
@@ -57,6 +70,22 @@ class Command(AssayCommand):
         repeats = options["round"] == Round.Kind.REPEAT
         report = import_judgements(campaign, file, by_position=options["by_position"], repeats=repeats)
         return Outcome(report.as_json(), describe(report), ok=report.ok)
+
+
+def _in_shape(campaign: Campaign, path: Path, shape_name: str, **options: Any) -> Outcome:
+    """The judgements of a file in the shape of another program, without its items."""
+    if options["by_position"]:
+        raise Usage("A file in a shape is not read by position.")
+    file = read_shape(
+        campaign, [path], shape_name=shape_name, annotator=options["annotator"], column=options["column"]
+    )
+    judged = file.judgements_alone()
+    if judged is None:
+        raise FormatError(say("The file holds no judgements."))
+    repeats = options["round"] == Round.Kind.REPEAT
+    report = import_judgements(campaign, judged, repeats=repeats)
+    document = report.as_json() | {"shape": shape_name, "not_carried": list(file.adapter.lacks)}
+    return Outcome(document, "\n".join([describe(report), *not_carried(file.adapter)]), ok=report.ok)
 
 
 def describe(report: JudgementReport) -> str:

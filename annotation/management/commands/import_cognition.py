@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.cognition import read_cognition
 from annotation.management.base import AssayCommand, Outcome, changeable_campaign, counted, describe_issues
-from annotation.management.commands.import_items import describe_filled
+from annotation.management.commands.import_items import describe_filled, describe_outputs
 from annotation.models import Campaign
 from annotation.services.cognition import look_at_cognition, store_cognition
 from annotation.services.errors import Refused
@@ -70,6 +70,6 @@ class Command(AssayCommand):
         if files.differing:
             differing = counted(len(files.differing), "source")
             head += f" Differing from the test set, and therefore not in BLEU: {differing}."
-        head += describe_filled(items)
+        head += describe_filled(items) + describe_outputs(items)
         document = report.as_json()
         return Outcome(document, "\n".join([head, *describe_issues(document)]), ok=done)

@@ -1,14 +1,27 @@
 """Bring items into a campaign."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation.formats.adapters.base import Adapter
+from annotation.formats.adapters.registry import SHAPES
 from annotation.formats.errors import FormatError
-from annotation.management.base import AssayCommand, Outcome, changeable_campaign, counted, describe_issues
+from annotation.management.base import (
+    AssayCommand,
+    Outcome,
+    Usage,
+    changeable_campaign,
+    counted,
+    describe_issues,
+)
+from annotation.models import Campaign
 from annotation.services.imports import Report, preview, store
 from annotation.services.item_files import read_item_file
+from annotation.services.judgements import RELEASED
+from annotation.services.shapes import ShapeReport, look_at_shape, read_shape, recognised, store_shape
 
 
 class Command(AssayCommand):
@@ -19,7 +32,7 @@ class Command(AssayCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("slug")
-        parser.add_argument("file")
+        parser.add_argument("files", nargs="+", metavar="FILE")
         parser.add_argument("--system", help="for rows that do not name their own")
         parser.add_argument("--run", help="for rows that do not name their own")
         parser.add_argument("--dry-run", action="store_true", help="show what would be stored; store nothing")
@@ -30,11 +43,18 @@ class Command(AssayCommand):
             help="where a text differs from the stored one: store nothing (default), keep the stored text, or take "
             "the new one (answers stay with the old text, and the new one is judged again in the rounds that are open)",
         )
+        add_shape_arguments(parser)
 
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])
-        path = Path(options["file"])
+        paths = [Path(given) for given in options["files"]]
+        path = paths[0]
         try:
+            shape_name = options["shape"] or recognised(campaign, paths)
+            if shape_name:
+                return _in_shape(campaign, paths, shape_name, **options)
+            if len(paths) > 1 or path.is_dir() or options["annotator"] or options["column"]:
+                raise Usage("Name the shape of these files: --shape NAME.")
             file = read_item_file(campaign, path, system=options["system"], run=options["run"])
         except FormatError as error:
             return unreadable(path.name, error)
@@ -44,6 +64,57 @@ class Command(AssayCommand):
             report = store(campaign, file.rows, sha256=file.sha256, on_conflict=options["on_conflict"])
         done = report.can_be_stored if options["dry_run"] else report.stored
         return Outcome(report.as_json(), describe(report), ok=done)
+
+
+def _in_shape(campaign: Campaign, paths: Sequence[Path], shape_name: str, **options: Any) -> Outcome:
+    """Items and judgements of a file in the shape of another program."""
+    if options["on_conflict"] == "replace":
+        raise Usage("Files in a shape take no --on-conflict replace; bring their items as a table.")
+    names = ("annotator", "column", "system", "run")
+    file = read_shape(campaign, paths, shape_name=shape_name, **{name: options[name] for name in names})
+    if options["dry_run"]:
+        report = look_at_shape(campaign, file)
+    else:
+        report = store_shape(campaign, file, on_conflict=options["on_conflict"])
+    done = report.can_be_stored if options["dry_run"] else report.ok
+    return Outcome(report.as_json(), describe_shape(report, stored=not options["dry_run"]), ok=done)
+
+
+def add_shape_arguments(parser: CommandParser) -> None:
+    """How a file is read that another program wrote."""
+    parser.add_argument(
+        "--shape",
+        choices=sorted(SHAPES),
+        help="the shape of the files, which another program wrote; where it is certain, it is recognised",
+    )
+    parser.add_argument(
+        "--annotator", help=f"whose judgements a shape holds that does not say; default: {RELEASED}"
+    )
+    parser.add_argument("--column", help="the field that holds the labels, where a shape leaves it open")
+
+
+def describe_shape(report: ShapeReport, *, stored: bool) -> str:
+    """What a file in a shape held, for people."""
+    document = report.as_json()
+    counts = []
+    if report.items is not None:
+        verb = "added" if stored and report.ok else "new"
+        counts.append(
+            f"{counted(report.items.rows, 'item')}, {report.items.added} {verb}, "
+            f"{report.items.unchanged} there already"
+        )
+    if report.n_judgements or report.annotators:
+        people = counted(len(report.annotators), "person", "people")
+        counts.append(f"{counted(report.n_judgements, 'judgement')} by {people}")
+    head = f"{document['file']} ({report.file.adapter.title}): {'; '.join(counts)}."
+    if not (stored and report.ok):
+        head += " Nothing was stored."
+    return "\n".join([head, *not_carried(report.file.adapter), *describe_issues(document)])
+
+
+def not_carried(adapter: Adapter) -> list[str]:
+    """The sentences about what a shape cannot hold."""
+    return [f"not carried by {adapter.title}: {sentence}" for sentence in adapter.lacks]
 
 
 def unreadable(name: str, error: FormatError) -> Outcome:
@@ -71,7 +142,7 @@ def describe(report: Report) -> str:
         )
     if report.replaced:
         head += f" Replaced: {counted(report.replaced, 'text')}."
-    head += describe_filled(report)
+    head += describe_filled(report) + describe_outputs(report)
     return "\n".join([head, *describe_issues(report.as_json())])
 
 
@@ -81,3 +152,16 @@ def describe_filled(report: Report) -> str:
         return ""
     fields = ", ".join(f"{field} ({n})" for field, n in report.filled_fields.items())
     return f" {'Filled in' if report.stored else 'To be filled in'}, in {counted(report.filled, 'row')}: {fields}."
+
+
+def describe_outputs(report: Report) -> str:
+    """How many outputs came, and how many texts among them nobody produced before."""
+    found = report.outputs
+    if not found or not found["new_instances"]:
+        return ""
+    runs = "; ".join(
+        f"{' / '.join(name for name in (one['system'], one['run']) if name) or '–'}: "
+        f"{counted(one['instances'], 'output')}, {counted(one['new_items'], 'new item')}"
+        for one in found["by_run"]
+    )
+    return f" {runs}. With them: {counted(found['instances'], 'instance')}, {counted(found['items'], 'distinct item')}."

@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 from annotation.models import Assignment, AuditEntry, Campaign, HandIn, Item, Membership, PartUnit, Round
 from annotation.models.item import in_play
 from annotation.services.campaigns import main_round
-from annotation.services.parts import too_late
+from annotation.services.later import too_late
 from annotation.services.verify.rows import CHUNK, named, standing
 
 # What a batch was closed without was given out too: it is withdrawn at the moment of the closing.

@@ -16,7 +16,7 @@ from annotation.services.parts import assign_parts
 from annotation.services.people import deactivate
 from annotation.services.seat import hand_in
 from annotation.services.verify import verify
-from tests.factories import make_user
+from tests.factories import make_side_by_side, make_user
 from tests.material import compounds, load_rows, new_campaign, triples
 
 pytestmark = pytest.mark.django_db
@@ -39,13 +39,19 @@ class Program:
         return self.client.post(path, data, content_type="application/json", headers=self.headers)
 
 
+def informed(name: str) -> User:
+    """This expert, who has read what is recorded."""
+    User.objects.filter(username=name).update(notice_read_at=timezone.now())
+    return User.objects.get(username=name)
+
+
 @pytest.fixture
 def ada(tmp_path: Path) -> Program:
     """The program of ada, who has six triples to judge, as has bo."""
     campaign = new_campaign()
     load_rows(campaign, triples(6), tmp_path)
     assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
-    return Program(User.objects.get(username="ada"))
+    return Program(informed("ada"))
 
 
 @pytest.fixture
@@ -54,7 +60,7 @@ def compound(tmp_path: Path) -> Program:
     campaign = new_campaign("compound")
     load_rows(campaign, compounds(2), tmp_path)
     assign_parts(campaign, experts=["ada"], design="single", seed=1)
-    return Program(User.objects.get(username="ada"))
+    return Program(informed("ada"))
 
 
 def answers(screen: dict[str, Any], label: object = "1", **more: Any) -> dict[str, Any]:
@@ -265,15 +271,11 @@ def test_it_stores_the_circumstances_an_answer_was_given_under(ada: Program) -> 
     Campaign.objects.update(reference="hidden")
     document = ada.get(f"{HERE}/next/?count=2").json()
     assert document["guideline"] == before.pk  # the one she knows
-    assert document["read_first"] == [
-        f"{settings.ASSAY_URL}/{page}"
-        for page in ("recorded/", f"campaigns/{campaign.slug}/guidelines/change/")
-    ]
+    assert document["read_first"] == [f"{settings.ASSAY_URL}/campaigns/{campaign.slug}/guidelines/change/"]
     campaign.guidelines.get(version=2).acknowledgements.create(user=User.objects.get(username="ada"))
     document = ada.get(f"{HERE}/next/?count=2").json()
     assert document["guideline"] == campaign.guidelines.get(version=2).pk
-    User.objects.filter(username="ada").update(notice_read_at=timezone.now())
-    assert ada.get(f"{HERE}/next/").json()["read_first"] == []
+    assert document["read_first"] == []
     given = {"language": "zh-hans", "reference": "shown"}
 
     first_answer = answers(document["units"][0], guideline=before.pk, conditions=given)
@@ -292,6 +294,59 @@ def test_it_stores_the_circumstances_an_answer_was_given_under(ada: Program) -> 
         "en",
         "hidden",
     )
+
+
+def test_a_screen_side_by_side_names_the_context_of_each_row_and_its_answers_say_so(
+    compound: Program, tmp_path: Path
+) -> None:
+    """What a program does not say about the display is the campaign's."""
+    load_rows(Campaign.objects.get(), compounds(2, system="large", translation="别的译文。"), tmp_path)
+    make_side_by_side(Campaign.objects.get())
+    assign_parts(Campaign.objects.get(), experts=["ada"], design="single", seed=1)
+    document = compound.get(f"{HERE}/next/?count=9").json()
+    for screen in document["units"]:
+        contexts = [row["context"] for row in screen["rows"]]
+        assert contexts == sorted(contexts)
+    untold, told = document["units"][:2]
+    assert compound.post(place(untold), answers(untold)).status_code == 200
+    body = answers(told, conditions={"display": "alone"})
+    assert compound.post(place(told), body).status_code == 200
+    odd = answers(told, conditions={"display": "both"})
+    assert compound.post(place(told), odd).status_code == 400
+
+    shown = [one.conditions["display"] for one in Annotation.objects.order_by("pk")]
+    n = len(untold["rows"])
+    assert (set(shown[:n]), set(shown[n:])) == ({"side_by_side"}, {"alone"})
+
+
+def test_a_program_waits_until_its_person_knows_what_is_recorded(ada: Program) -> None:
+    """The token may be older than their part in the campaign."""
+    screen = first(ada)
+    User.objects.update(notice_read_at=None)
+    stranger = Program(make_user("otto", notice_read_at=None))
+
+    asked = [
+        ada.get(f"{HERE}/{path}")
+        for path in (
+            "next/",
+            "recent/",
+            f"screens/{screen['position']}/",
+            f"screens/{screen['position']}/words/",
+        )
+    ]
+    sent = ada.post(place(screen), answers(screen))
+
+    for reply in (*asked, sent):
+        assert (reply.status_code, reply.json()["code"]) == (409, "notice_unread")
+        assert f"{settings.ASSAY_URL}/recorded/" in reply.json()["detail"]
+    assert not Annotation.objects.exists()
+    assert (
+        stranger.get(f"{HERE}/next/").status_code
+        == stranger.post(place(screen), answers(screen)).status_code
+        == 404
+    )
+    informed("ada")
+    assert ada.post(place(screen), answers(screen)).status_code == 200
 
 
 # What is no answer
@@ -385,7 +440,7 @@ def test_it_puts_a_screen_off(ada: Program) -> None:
 
 
 def test_it_lets_nobody_touch_anothers_work(ada: Program) -> None:
-    bo = Program(User.objects.get(username="bo"))
+    bo = Program(informed("bo"))
     screen = first(ada)
     for path, body in (
         (place(screen), answers(screen)),

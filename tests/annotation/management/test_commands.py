@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.models import AuditEntry, Campaign, Guideline, Membership, Round, User
+from annotation.models import AuditEntry, Campaign, Guideline, Membership, Part, Round, User
 from annotation.services.campaigns import create_campaign
 from annotation.services.errors import Refused
 from tests.factories import make_user, with_password
@@ -276,6 +276,29 @@ def test_it_prints_one_document_and_nothing_else(tmp_path: Path) -> None:
         assert isinstance(json.loads(ran.out), dict)
         assert ran.err == ""
     assert as_csv(triples(1)).startswith("triple_id")
+
+
+def test_people_read_the_numbers_of_parts_that_the_pages_have(tmp_path: Path) -> None:
+    """From 1, and on from batch to batch; `index` is the place in the plan, as it ever was."""
+    new_campaign(slug="main")
+    options = ("main", "--experts", "ada,bo", "--parts", "2")
+    for batch, last in ((1, 4), (2, 8)):
+        assert run("import_items", "main", write_csv(tmp_path / "items.csv", triples(last))).code == 0
+        preview = run("assign_parts", *options, "--preview")
+        document = run_json("assign_parts", *options, "--preview")
+        given = run("assign_parts", *options)
+
+        first, second = (2 * batch - 1, 2 * batch)
+        for said in (preview.out, given.out):
+            assert [f"part {number}:" in said for number in (first - 1, first, second, second + 1)] == [
+                False,
+                True,
+                True,
+                False,
+            ]
+        parts = document["parts"]
+        assert [(part["index"], part["number"]) for part in parts] == [(0, first), (1, second)]
+    assert list(Part.objects.order_by("index").values_list("index", flat=True)) == [0, 1, 2, 3]
 
 
 # People

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.protocol.compound import ATOMS, Atom, AtomInventory, analyse
+from annotation.protocol.compound import ATOMS, Atom, analyse
+from annotation.protocol.inventory import AtomInventory
 from tests.shared import shared
 
 A_SAMPLE = {
@@ -116,12 +117,15 @@ def test_it_says_of_an_unknown_compound_only_what_is_certain(
 
 def test_it_takes_another_inventory_with_atoms_of_several_words() -> None:
     inventory = AtomInventory(
-        determiners=frozenset({"the", "all the"}),
-        adjectives=frozenset({"cold"}),
-        nouns=frozenset({"ice", "ice cream"}),
-        verbs=frozenset({"ate", "ate up"}),
-        prepositions=frozenset({"except", "except for"}),
-        modifiers=frozenset({"cream"}),
+        kinds={
+            "DET": frozenset({"the", "all the"}),
+            "ADJ": frozenset({"cold"}),
+            "N": frozenset({"ice", "ice cream"}),
+            "V": frozenset({"ate", "ate up"}),
+            "P": frozenset({"except", "except for"}),
+            "MOD": frozenset({"cream"}),
+        },
+        patterns=ATOMS.patterns,
     )
     assert analyse("except for all the cold ice cream", inventory).pattern == "PP:P+DET+ADJ+N"
     assert [a.text for a in analyse("ate up the ice cream", inventory).atoms] == [
@@ -139,11 +143,11 @@ def test_it_reads_a_hundred_thousand_words_without_delay() -> None:
 COMPOUNDS = [
     " ".join(filter(None, atoms))
     for atoms in product(
-        ["", *sorted(ATOMS.verbs)[:4], *sorted(ATOMS.prepositions)[:4]],
-        sorted(ATOMS.determiners),
+        ["", *sorted(ATOMS.kinds["V"])[:4], *sorted(ATOMS.kinds["P"])[:4]],
+        sorted(ATOMS.kinds["DET"]),
         ["", "small", "fake"],
         ["dog", "airplane"],
-        ["", *sorted(ATOMS.modifiers)],
+        ["", *sorted(ATOMS.kinds["MOD"])],
     )
 ]
 

@@ -11,14 +11,31 @@ from annotation.protocol import (
     compound,
     definition,
     display,
+    diversity,
+    evaluation_set,
     labels,
     location,
+    slips,
     splits,
     text,
     triple,
 )
 
-MODULES = [assignment, base, compound, definition, display, labels, location, splits, text, triple]
+MODULES = [
+    assignment,
+    base,
+    compound,
+    definition,
+    display,
+    diversity,
+    evaluation_set,
+    labels,
+    location,
+    slips,
+    splits,
+    text,
+    triple,
+]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rsplit(".", 1)[-1])

@@ -3,16 +3,18 @@
 from uuid import uuid4
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from annotation.models import Assignment, AuditEntry, Design, HandIn, Part, Surplus
+from annotation.services.access import create_token
 from annotation.services.answers import save_answers
 from annotation.services.batches import batches_of, close_batch, reopen_batch
 from annotation.services.discussion import open_thread
 from annotation.services.errors import KeptAside, NotYours, Refused
 from annotation.services.hand_ins import give_back
 from annotation.services.items import restore, withdraw
-from annotation.services.parts import late_items, too_late
+from annotation.services.later import late_items, too_late
 from annotation.services.screens import next_screens
 from annotation.services.seat import hand_in
 from annotation.services.sheets import Answer, Sheet
@@ -24,9 +26,11 @@ from tests.factories import (
     make_context_item,
     make_judged,
     make_member,
+    make_repeat,
     make_user,
     save_label,
 )
+from tests.pages import client_of, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -66,6 +70,30 @@ def test_it_freezes_every_answer_whoever_has_handed_in(cast: Cast) -> None:
         give_back(cast.campaign, index=0, member=cast.campaign.memberships.get(user=cast.ada).pk, by=cast.mei)
     entry = AuditEntry.objects.get(action="batch closed")
     assert entry.detail["not_handed_in"] == ["A2"]
+
+
+def test_hidden_repeats_are_no_items_and_are_waited_for_all_the_same(cast: Cast) -> None:
+    design = make_judged(cast, ("1", "1"), ("1", "0"))
+    row = row_of(cast, 1, 1)
+    repeat = make_repeat(row, position=90)
+
+    (before,) = batches_of(cast.campaign)
+    save_label(repeat, "1")
+    (after,) = batches_of(cast.campaign)
+
+    for batch in (before, after):
+        assert (batch.n_items, batch.given, batch.answered) == (2, 4, 4)
+    assert (before.repeats_given, before.repeats_answered) == (1, 0)
+    assert (before.missing, before.complete) == ({"A1": 1}, False)
+    assert (after.repeats_given, after.repeats_answered) == (1, 1)
+    assert (after.missing, after.complete) == ({}, True)
+    page = text_of(client_of(cast.mei).get("/campaigns/main/batches/"))
+    assert "2 4 / 4 hidden repeats: 1 / 1" in page
+    headers = {"Authorization": f"Bearer {create_token(cast.mei, 'program')[1]}"}
+    (told,) = Client().get("/api/v1/campaigns/main/batches/", headers=headers).json()["results"]
+    assert (told["items"], told["given"], told["answered"]) == (2, 4, 4)
+    assert told["repeats"] == {"given": 1, "answered": 1}
+    assert design.closed_at is None
 
 
 def test_a_part_of_which_everything_was_given_away_is_waited_for_by_nobody(cast: Cast) -> None:

@@ -18,6 +18,7 @@ from annotation.services.exports import NUMERIC, Cells, names_of, table, take
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.snapshot import snapshot
+from tests.factories import make_side_by_side
 from tests.material import (
     answer_everything,
     compounds,
@@ -328,3 +329,14 @@ def test_an_imported_answer_claims_no_version_of_the_guidelines(tmp_path: Path) 
     }
     for form in ("xlsx", "parquet", "jsonl"):
         assert file_of(campaign, "annotations", form)
+
+
+def test_an_answer_says_how_its_item_was_shown(tmp_path: Path) -> None:
+    campaign = new_campaign("compound", k=1)
+    load_rows(campaign, compounds(2), tmp_path)
+    make_side_by_side(campaign)
+    assign_parts(campaign, experts=["ada"], design="cyclic", seed=1)
+    answer_everything(campaign)
+
+    rows = csv.DictReader(io.StringIO(file_of(campaign, "annotations", "csv").decode("utf-8-sig")))
+    assert [cells["display"] for cells in rows] == ["side_by_side"] * 10

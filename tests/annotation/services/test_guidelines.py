@@ -219,9 +219,9 @@ class TestAcknowledging:
         acknowledge(cast.campaign.memberships.get(user=cast.ada), version=3)
         make_member(cast.campaign, make_user("bo"), "expert", "A3")
 
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(3):
             lines = version_lines(cast.campaign)
-        with django_assert_num_queries(6):  # three of them ask what would be judged again
+        with django_assert_num_queries(4):  # two of them ask what would be judged again
             state = guideline_state(cast.campaign)
 
         assert [(line.guideline.version, line.acknowledged, line.asked, line.touched) for line in lines] == [

@@ -79,7 +79,7 @@ def test_answers_of_files_have_no_day_and_closed_rounds_no_finish(cast: Cast) ->
     assert [line.given for line in board.experts] == [0, 0]
 
 
-def test_a_hidden_repeat_is_a_unit_of_its_part(cast: Cast) -> None:
+def test_a_hidden_repeat_stands_apart_in_its_part(cast: Cast) -> None:
     judge(cast, range(1, 3), days_ago=1)
     repeats = Round.objects.create(
         campaign=cast.campaign,
@@ -93,9 +93,15 @@ def test_a_hidden_repeat_is_a_unit_of_its_part(cast: Cast) -> None:
     assert item is not None
     make_assignment(item, cast.ada, round=repeats, part=part, position=90, queue=90)
 
-    ada = next(line for line in progress_board(cast.campaign).parts if line.member.user == cast.ada)
+    board = progress_board(cast.campaign)
 
-    assert (ada.index, ada.given, ada.answered) == (part.index, 3, 2)
+    (line,) = (line for line in board.parts if line.member.user == cast.ada)
+    assert (line.index, line.given, line.answered) == (part.index, 2, 2)
+    assert (line.repeats_given, line.repeats_answered, line.complete) == (1, 0, False)
+    (ada, _lin) = board.experts
+    assert (ada.given, ada.answered, ada.before) == (2, 2, 0)
+    assert (ada.repeats_given, ada.repeats_answered) == (1, 0)
+    assert ada.finish.left == 1  # it is work all the same
 
 
 def test_how_anybody_answered_changes_nothing_on_it(cast: Cast) -> None:

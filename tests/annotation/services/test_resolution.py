@@ -15,8 +15,10 @@ from annotation.services import rounds as round_service
 from annotation.services.again_rounds import close_again, reopen_again
 from annotation.services.arbitration import arbitrate, take_back
 from annotation.services.batches import close_batch
-from annotation.services.discussion import open_thread
+from annotation.services.campaign_state import close_campaign
+from annotation.services.discussion import as_lines, open_thread, thread_lines
 from annotation.services.errors import NotYours, Refused
+from annotation.services.frozen import standings
 from annotation.services.guidelines import guideline_state
 from annotation.services.items import withdraw
 from annotation.services.labels import effective_votes, finalize, passed_over, stale_labels
@@ -55,6 +57,67 @@ def positions(items: Sequence[int]) -> list[int]:
 
 def item_at(cast: Cast, position: int) -> int:
     return Item.objects.get(campaign=cast.campaign, position=position).pk
+
+
+def states_of_discussions(cast: Cast, viewer: User) -> dict[str, list[int]]:
+    """By list, the positions of the items whose discussions stand in it."""
+    member = cast.campaign.memberships.get(user=viewer)
+    return {
+        show: sorted(line.item.position for line in as_lines(list(thread_lines(member, show=show))))
+        for show in ("open", "resolved", "unread")
+    }
+
+
+def test_a_discussion_ends_with_what_was_judged_again_and_with_the_campaign(cast: Cast) -> None:
+    """Settled or still split: the round that it was for is over. What nobody judged again is talked of on."""
+    round_ = open_resolution(cast.campaign, by=cast.mei)
+    open_thread(cast.campaign, item_at(cast, 1), by=cast.mei)
+    for viewer in (cast.mei, cast.ada):
+        assert states_of_discussions(cast, viewer)["open"] == [1, 2, 4]
+    again(round_, 2, 1, "0")
+    again(round_, 2, 2, "0")
+    again(round_, 4, 1, "0")  # of its two experts one
+    assert states_of_discussions(cast, cast.ada)["open"] == [1, 2, 4]
+
+    close_again(cast.campaign, Round.Kind.RESOLUTION, 1, reason="Lin is ill.", by=cast.mei)
+
+    for viewer in (cast.mei, cast.ada):
+        assert states_of_discussions(cast, viewer)["open"] == [1, 4]
+        assert states_of_discussions(cast, viewer)["resolved"] == [2]
+    assert states_of_discussions(cast, cast.ada)["unread"] == [1, 2, 4]  # what came of it is still to be read
+    items = Item.objects.filter(position__in=(1, 2, 4))
+    told = {items.get(pk=pk).position: one for pk, one in standings(cast.campaign, list(items)).items()}
+    assert {position: one.ended for position, one in told.items()} == {1: False, 2: True, 4: False}
+    page = text_of(signed_in(cast.mei).get("/campaigns/main/discussion/?show=all"))
+    assert (page.count("being discussed"), page.count("ended, judged again")) == (2, 1)
+    listed = text_of(signed_in(cast.mei).get("/campaigns/main/items/?first=1&last=4"))
+    assert (listed.count("being discussed"), listed.count("discussion ended")) == (2, 1)
+    second = text_of(
+        signed_in(cast.ada).get(f"/campaigns/main/discussion/{Thread.objects.get(item__position=2).pk}/")
+    )
+    assert "nobody waits for more here" in second
+
+    close_campaign(cast.campaign, reason="Done.", by=cast.mei)
+
+    for viewer in (cast.mei, cast.ada):
+        assert states_of_discussions(cast, viewer) == {"open": [], "resolved": [1, 2, 4], "unread": []}
+        for address in ("discussion/?show=all", *(["items/"] if viewer == cast.mei else [])):
+            shown = text_of(signed_in(viewer).get(f"/campaigns/main/{address}"))
+            assert "being discussed" not in shown
+            assert "unread" not in shown.replace("still open unread", "")
+
+
+def test_what_is_still_split_after_it_was_judged_again_is_not_being_discussed(cast: Cast) -> None:
+    round_ = open_resolution(cast.campaign, by=cast.mei)
+    for position, first, second in ((2, "1", "0"), (4, "0", "0")):
+        again(round_, position, 1, first)
+        again(round_, position, 2, second)
+    close_again(cast.campaign, Round.Kind.RESOLUTION, 1, by=cast.mei)
+
+    page = text_of(signed_in(cast.mei).get("/campaigns/main/rounds/resolution/"))
+
+    assert "judged again, and still split" in page
+    assert "being discussed" not in page
 
 
 def again(round_: Round, position: int, slot: int, label: str) -> Assignment:

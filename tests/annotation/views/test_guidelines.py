@@ -278,12 +278,12 @@ class TestVersions:
     ) -> None:
         for touches in ({}, {"relations": ["xWant"]}):
             make_guideline(cast.campaign, touches=touches)
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(6):
             mei.get(VERSIONS)
         for _version in range(4):
             make_guideline(cast.campaign, touches={"relations": ["xNeed"], "items": [1]})
 
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(6):
             mei.get(VERSIONS)
 
     def test_the_campaigns_page_says_who_has_acknowledged(self, cast: Cast, mei: Client) -> None:

@@ -716,3 +716,20 @@ def test_it_names_compounds_that_tables_by_pattern_do_not_know(mei: User) -> Non
     page = text_of(preview)
     assert "2 compounds have a type but no known pattern" in page
     assert "the sleepy gardener 1, the sleepy gardener 2" in page
+
+
+def test_it_counts_outputs_and_new_texts_before_and_after(mei: User, tmp_path: Path) -> None:
+    load_rows(campaign_of(mei, "compound"), compounds(2), tmp_path, system="base")
+    rows = compounds(2)
+    rows[0]["translation"] = "别的。"
+    client = client_of(mei)
+
+    shown = send(client, as_csv(rows), system="large")
+
+    assert "10 outputs, new texts among them: 1" in text_of(shown)
+    together = "With them the campaign holds 20 instances and 11 distinct items; each item is judged once."
+    assert together in text_of(shown)
+    assert together in text_of(confirm(client, shown))
+    home = text_of(client.get("/campaigns/main/"))
+    assert "11 items from 20 instances" in home
+    assert "Systems and runs" in home

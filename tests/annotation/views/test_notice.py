@@ -131,3 +131,24 @@ def test_it_names_the_one_key_that_is_recorded(ada: Client) -> None:
 
     assert "how many rows you answered with “rest correct”" in body
     assert "Other keystrokes, and movements of the mouse" in body
+
+
+@pytest.mark.parametrize(
+    ("address", "back"),
+    [
+        (NOTICE, "/account/"),
+        (f"{NOTICE}?next=/campaigns/main/hours/", "/campaigns/main/hours/"),
+        (f"{NOTICE}?next=https://elsewhere.example/", "/"),
+        ("/campaigns/main/guidelines/", "/campaigns/main/work/"),
+        ("/campaigns/main/guidelines/?next=/campaigns/main/judge/", "/campaigns/main/judge/"),
+        ("/campaigns/main/guidelines/?next=//elsewhere.example/", "/"),
+    ],
+)
+def test_what_is_read_beside_the_work_leads_back_to_it(
+    cast: Cast, ada: Client, address: str, back: str
+) -> None:
+    ada.post(NOTICE)
+
+    body = ada.get(address).content.decode()
+
+    assert f'<a class="button" href="{back}">' in body

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotation.models import (
     Assignment,
@@ -210,6 +212,59 @@ def test_it_offers_late_items_to_the_experts_of_their_units(mei: User, tmp_path:
 
     assert Assignment.objects.filter(expert__username="ada").count() == 20
     assert "Every unit has been given to experts." in text_of(client.get(ASSIGN))
+
+
+def test_it_shows_instances_and_what_judging_once_saves(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, tmp_path, n=4, protocol="compound", k=1)
+    rows = compounds(4)
+    rows[0]["translation"] = "别的。"
+    load_rows(campaign, rows, tmp_path, system="large", run="7")
+
+    page = text_of(client_of(mei).get(ASSIGN))
+
+    assert "2 runs × 20 = 40 instances, 21 distinct." in page
+    assert "that saves 19 judgements, 3 min of work. Too few judgements were timed here so far" in page
+    assert "large 7 20 20" in page
+    assert "Judged once" not in text_of(client_of(mei).get("/campaigns/main/rounds/"))
+
+
+def test_a_share_of_the_old_is_offered_beside_late_items(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, tmp_path, n=10, protocol="compound", k=1)
+    assign_parts(campaign, experts=["ada"], design="single", seed=1, by=mei)
+    client = client_of(mei)
+    assert "Share that comes again" not in text_of(client.get(ASSIGN))
+    answer_everything(campaign, "1")
+    other = [row | {"translation": f"别的 {i} 。"} for i, row in enumerate(compounds(10))]
+    load_rows(campaign, other, tmp_path, system="large")
+    asked = {
+        "members": str(campaign.memberships.get(role="expert").pk),
+        "names": "", "design": "single", "seed": "1", "parts": "", "again": "20",
+    }  # fmt: skip
+
+    assert "Share that comes again, in %" in text_of(client.get(ASSIGN))
+    assert client.post(ASSIGN, asked | {"again": "101"}).status_code == 400
+    preview = client.post(ASSIGN, asked)
+    assert "Of 10 screens that they judged before, 20 % come again among them" in text_of(preview)
+    assert "2 screens with 10 items" in text_of(preview)
+    assert "A1 50 10" in text_of(preview)
+    assert not Assignment.objects.filter(answered_at=None).exists()
+    assert client.post(ASSIGN, asked | {"again": "40", "hash": hidden(preview, "hash")}).status_code == 409
+    client.post(ASSIGN, asked | {"hash": hidden(preview, "hash")})
+
+    assert Assignment.objects.filter(answered_at=None).count() == 60
+    assert verify(campaign) == []
+
+
+def test_its_queries_are_as_many_whatever_waits(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, tmp_path, n=4, protocol="compound", k=1)
+    client = client_of(mei)
+    client.get(ASSIGN)
+    with CaptureQueriesContext(connection) as few:
+        client.get(ASSIGN)
+    load_rows(campaign, compounds(30), tmp_path, system="large")
+    with CaptureQueriesContext(connection) as many:
+        client.get(ASSIGN)
+    assert len(many) <= len(few) + 1  # all systems together are counted apart
 
 
 def test_without_items_nothing_is_said_to_be_given_out(mei: User) -> None:

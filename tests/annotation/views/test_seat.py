@@ -170,7 +170,7 @@ class TestBlindness:
 class TestCost:
     @pytest.mark.parametrize(
         ("page", "queries"),
-        [("work/", 12), ("judge/", 11), ("history/", 7), ("parts/0/hand-in/", 13), ("guidelines/", 3)],
+        [("work/", 10), ("judge/", 10), ("history/", 7), ("parts/0/hand-in/", 12), ("guidelines/", 3)],
     )
     @pytest.mark.parametrize("units", [3, 60])
     def test_it_costs_the_same_in_a_small_and_a_large_campaign(
@@ -428,6 +428,11 @@ class TestLookingBack:
 
         assert [screen["position"] for screen in found["units"]] == [2]
         assert "Nothing found." in nothing
+
+    def test_each_of_ones_own_answers_says_of_which_part_it_is(self) -> None:
+        cast = make_work("triple", units=3)
+        answer(rows_of(cast.ada)[0], "1")
+        assert text_of(client_of(cast.ada).get(at("history/"))).count("Part 1") == 1
 
 
 class TestHandingIn:

@@ -15,7 +15,13 @@ from tests.pages import text_of
 pytestmark = pytest.mark.django_db
 
 ADDRESS = "/campaigns/main/settings/"
-COMPOUND = {"title": "Main", "reference": "on_demand", "highlight": "source", "reasons": "optional"}
+COMPOUND = {
+    "title": "Main",
+    "display": "alone",
+    "reference": "on_demand",
+    "highlight": "source",
+    "reasons": "optional",
+}
 LEXICON = "lazy\t懒/懒惰\ndog\t狗\nthe\t/\n"
 TRIPLE = {"title": "Main", "zero_detail": "off", "order": "shuffled"}
 

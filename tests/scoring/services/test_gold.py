@@ -62,11 +62,11 @@ def test_gold_items_stay_in_agreement(campaign: Campaign) -> None:
     assert measure(campaign, "agreement", Options())["n_items"] == 10
 
 
-def test_it_is_a_table_in_every_format_and_takes_four_queries(campaign: Campaign) -> None:
+def test_it_is_a_table_in_every_format_and_takes_three_queries(campaign: Campaign) -> None:
     with CaptureQueriesContext(connection) as queries:
         report = gold_report(campaign)
 
-    assert len(queries) == 4  # one asks whether a spot check has sent parts back
+    assert len(queries) == 3  # one asks whether a spot check has sent parts back
     assert "| A1 | 5 | 3 | 60.00 |" in as_markdown("gold", report)
     assert "A2 & 5 & 3" in as_latex("gold", report)
     assert as_csv("gold", report).splitlines()[1].startswith("A1,5,3,1,0,60.0,")

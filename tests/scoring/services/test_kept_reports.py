@@ -178,7 +178,7 @@ def test_the_digest_takes_the_same_queries_however_much_there_is(triples: Campai
         send(triples, predicted(0.3, number), f"more {number}")
     with CaptureQueriesContext(connection) as many:
         inputs_of(triples)
-    assert len(few) == len(many) <= 8
+    assert len(few) == len(many) <= 3
 
 
 def test_one_asked_for_twice_waits_once_and_run_twice_is_kept_once(triples: Campaign, mei: User) -> None:

@@ -4,11 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from annotation.models import Round, User
+from annotation.models import Campaign, Round, User
+from annotation.services.people import add_member
 from annotation.services.rounds import Share, close_round, open_round
+from annotation.services.spot_checks import Decision
 from scoring.services.later_round_methods import later_round_sentences
-from tests.factories import answer
+from scoring.services.spot_checks import acceptance, finish, report_of
+from tests.annotation.services.test_repeats import expert
+from tests.factories import answer, make_user
 from tests.material import triple_campaign
+from tests.scoring.services.test_spot_checks import check, member, opened, ready
 
 pytestmark = pytest.mark.django_db
 
@@ -40,3 +45,54 @@ def test_it_tells_of_what_was_judged_again_checked_and_repeated(tmp_path: Path) 
         "told so: 2 answers; labels and agreement between experts count none of these.",
         "After a change of the guidelines, in re-judgement 1, the same experts judged 2 items again: 4 answers.",
     ]
+
+
+def told(campaign: Campaign) -> list[str]:
+    return [str(sentence) for sentence in later_round_sentences(campaign)]
+
+
+def test_a_decided_check_stands_with_its_figures_and_its_plan(tmp_path: Path) -> None:
+    campaign = ready(tmp_path, 60)
+    rule = acceptance(acceptable=5, rejectable=40, alpha=0.05, beta=0.1, lot=60)
+    round_ = opened(campaign, n=rule["n"], rule=rule)
+    check(campaign, wrong=2)
+    (before,) = told(campaign)
+    assert before.endswith("items: not decided yet.")
+    found = report_of(round_)
+    finish(round_, Decision.ACCEPT, reason="Few.", by=expert("mei"))
+
+    judged, figures = told(campaign)
+
+    low, high = found["ci95"]
+    assert judged == (
+        f"In spot check 1, somebody who had seen no answer to them judged {rule['n']} items: accepted."
+    )
+    assert figures == (
+        f"Of {rule['n']} triples that could be compared, drawn at random from 60, 2 held an error (a judgement a "
+        "whole point apart from the checker's, or the opposite verdict): an estimated error rate of "
+        f"{found['percent']:.2f} % [{low:.2f}, {high:.2f}] (95 % interval, exact for parts of finite size); the plan, "
+        "for an acceptable rate of 5 % against a rejectable one of 40 % with the risks 0.05 and 0.1, accepted at most "
+        f"{rule['c']}."
+    )
+
+
+def test_a_check_by_hand_names_no_plan_and_a_stopped_one_no_figure(tmp_path: Path) -> None:
+    campaign = ready(tmp_path, 12, protocol="compound")
+    first = opened(campaign, n=4)
+    check(campaign)
+    finish(first, Decision.ACCEPT, reason="None.", by=expert("mei"))
+    add_member(campaign, make_user("dora"), "expert")
+    second = opened(campaign, n=4, seed=9, checker=member(campaign, "dora"))
+    (screen, *_rest) = [*campaign.rounds.get(kind=Round.Kind.SPOT_CHECK, number=2).assignments.all()]
+    answer(screen)
+    finish(second, Decision.STOPPED, reason="Chen is ill.", by=expert("mei"))
+
+    _judged, figures, stopped = told(campaign)
+
+    assert figures.startswith(
+        "Of 4 compounds that could be compared, drawn at random from 12, 0 held an error ("
+    )
+    assert figures.endswith(
+        "; how many to check was chosen by hand, and no plan said how many errors to accept."
+    )
+    assert stopped.endswith("judged 1 item: stopped.")

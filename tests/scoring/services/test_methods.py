@@ -100,6 +100,26 @@ def test_it_describes_error_rates_and_text_scores(tmp_path: Path) -> None:
     assert "quadratic weights" not in found
 
 
+def test_it_names_how_translations_were_shown(tmp_path: Path) -> None:
+    judged("compound", tmp_path)
+    answers = Annotation.objects.count()
+    found = text()
+    assert f"Display mode: one translation of each context on a screen: {answers}." in found
+    assert "The contexts of a compound stood on one screen." in found
+    assert "came one after another" not in found
+
+    Annotation.objects.filter(assignment__item__position__gt=1).update(conditions={"display": "side_by_side"})
+    found = text()
+    assert "all translations of a context side by side: " in found
+    assert "The contexts of a compound stood on one screen." in found
+    assert "the contexts of a compound came one after another and were saved together" in found
+
+    Annotation.objects.update(conditions={"display": "side_by_side"})
+    found = text()
+    assert f"Display mode: all translations of a context side by side: {answers}." in found
+    assert "stood on one screen" not in found
+
+
 def test_it_leaves_out_interim_figures_and_names_every_peek(tmp_path: Path) -> None:
     campaign = judged("triple", tmp_path)
     one = Assignment.objects.earliest("pk")

@@ -212,6 +212,8 @@ def test_its_judgements_are_those_of_its_items(tmp_path: Path) -> None:
     assert len(votes) == release.manifest["votes"] == 2 * 18
     conditions = json.loads(files["conditions.json"])
     assert (conditions["judgements"], conditions["by_round"]) == (36, {"main": 36})
+    assert conditions["by_display"] == {"alone": 36}
+    assert {vote["display"] for vote in votes} == {"alone"}
 
 
 def test_a_release_of_a_round_at_work_is_a_look(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_of_compounds_there_is_no_such_list(tmp_path: Path) -> None:
 def test_its_queries_are_few(campaign: Campaign) -> None:
     client = visitor("mei")
     computed(client, f"{PAGE}{BOTH}")
-    for address, most in ((f"{PAGE}{BOTH}", 27), (f"{TRIPLES}{BOTH}", 16)):
+    for address, most in ((f"{PAGE}{BOTH}", 12), (f"{TRIPLES}{BOTH}", 11)):
         with CaptureQueriesContext(connection) as found:
             client.get(address)
         assert len(found) <= most

@@ -93,6 +93,19 @@ def test_it_offers_the_reports_of_the_protocol(mei: User, tmp_path: Path) -> Non
     assert client.get(f"{REPORTS}nonsense/").status_code == 404
 
 
+def test_a_table_says_below_it_why_a_rate_is_not_there(mei: User, tmp_path: Path) -> None:
+    campaign = twenty_contexts(mei, tmp_path)
+    one = Assignment.objects.filter(item__unit__type="PP").first()
+    assert one is not None
+    Assignment.objects.filter(pk=one.pk).update(label="", cannot_judge="other")
+    finalize(campaign)
+
+    page = text_of(client_of(mei).get(f"{REPORTS}error-rates/"))
+
+    assert "–: no compound here has exactly five contexts, all of them decided" in page
+    assert page.index("–: no compound here") > page.index("PP 4 0")
+
+
 def test_it_shows_error_rates_with_intervals_and_tables(mei: User, tmp_path: Path) -> None:
     finalize(twenty_contexts(mei, tmp_path))
 

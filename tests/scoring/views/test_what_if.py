@@ -105,6 +105,10 @@ def test_it_offers_the_rules_that_fit_and_the_models_and_marks_the_chosen_one(
         *(("model", name) for name in ("majority", "dawid-skene", "mace")),
     }
     assert [name for _kind, name, chosen in links if chosen] == ["mace"]
+    assert "Label models read the answers as “majority” does." in body
+    assert (
+        "by “majority” and “unanimous” only “always/often” speaks for it, and “sometimes” against it" in body
+    )
     assert "style=" not in body
 
 

@@ -1,0 +1,266 @@
+"""Build an evaluation set of triples."""
+
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from annotation.management.base import (
+    AssayCommand,
+    Outcome,
+    Usage,
+    changeable_campaign,
+    counted,
+    number,
+    write_output,
+)
+from annotation.models import Campaign
+from annotation.protocol.candidates import (
+    ADVERSARIAL_CLASS,
+    DROPPED,
+    FILTERS,
+    THRESHOLD,
+    CandidateWish,
+    Filter,
+)
+from annotation.protocol.diversity import SOFT_LIMIT
+from annotation.protocol.evaluation_set import SampleWish
+from annotation.protocol.triple import GENERAL_RELATIONS
+from annotation.services.campaigns import check_seed, create_campaign
+from annotation.services.evaluation_sets import BuiltSet, SetWish, Source, Sources, UnusableRows, build, save
+from annotation.services.wording import wording_of
+
+EVERY = 1.0  # seconds between two lines of progress
+
+
+class Command(AssayCommand):
+    """`build_set --pool FILE --n N --adversarial FILE --adversarial-n M --seed S -o OUT.csv`"""
+
+    help = (
+        "Build an evaluation set: a sample of an annotated pool that keeps the proportions of its relations, and "
+        "candidates that a model scored, filtered for diversity. The file is one that import_items reads."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--pool", help="head, relation, tail; class, label and triple_id where it has them"
+        )
+        parser.add_argument("--n", type=int, help="how many triples of the pool")
+        parser.add_argument("--minimum", type=int, default=0, help="at least so many of each relation (0)")
+        parser.add_argument(
+            "--leave-out",
+            nargs="*",
+            default=list(GENERAL_RELATIONS),
+            metavar="RELATION",
+            help="relations that are left out (the three “general …”); without a name: none",
+        )
+        parser.add_argument("--adversarial", help="candidates: the same columns and score")
+        parser.add_argument("--adversarial-n", type=int, help="how many candidates")
+        parser.add_argument("--column", help="the column of the scores, where it is not called score")
+        at_least = parser.add_mutually_exclusive_group()
+        at_least.add_argument("--threshold", type=number, help=f"score at least this ({THRESHOLD})")
+        at_least.add_argument("--above", type=number, help="score higher than this, in place of --threshold")
+        parser.add_argument("--filter", choices=FILTERS, default=FILTERS[0], help=f"({FILTERS[0]})")
+        parser.add_argument(
+            "--keep",
+            type=int,
+            help="self-bleu, g-daug: how many pass the filter (half of them; as many as --adversarial-n)",
+        )
+        parser.add_argument(
+            "--below",
+            type=number,
+            default=SOFT_LIMIT,
+            help=f"soft-uniqueness: BLEU below this ({SOFT_LIMIT})",
+        )
+        parser.add_argument(
+            "--class",
+            dest="candidate_class",
+            default=ADVERSARIAL_CLASS,
+            help=f"of the candidates chosen ({ADVERSARIAL_CLASS}); “” for none",
+        )
+        parser.add_argument(
+            "--training",
+            nargs="+",
+            default=[],
+            metavar="FILE",
+            help="triples that no candidate may be one of",
+        )
+        parser.add_argument("--seed", type=int, required=True)
+        parser.add_argument("-o", "--output", help="the set as CSV")
+        parser.add_argument(
+            "--campaign", metavar="SLUG", help="store it in this campaign, which holds no items"
+        )
+        parser.add_argument("--create", action="store_true", help="open that campaign first")
+        parser.add_argument("--title", default="", help="with --create")
+
+    def run(self, **options: Any) -> Outcome:
+        wish, sources = _wish(options), _sources(options)
+        check_seed(options["seed"])
+        if options["create"] and not options["campaign"]:
+            raise Usage("--create opens the campaign that --campaign names.")
+        there = options["campaign"] and not options["create"]
+        campaign = changeable_campaign(options["campaign"]) if there else None
+        try:
+            wording = wording_of(campaign) if campaign else None
+            found = build(sources, wish, wording=wording, progress=self._progress())
+        except UnusableRows as error:
+            document = {"errors": [dict(issue) for issue in error.issues]}
+            return Outcome(document, "\n".join(_issues(error.issues)), ok=False)
+        document = found.document | {"output": options["output"], "campaign": options["campaign"]}
+        if options["campaign"]:
+            self._store(found, campaign, options)
+        elif options["output"]:
+            write_output(options["output"], found.csv())
+        return Outcome(document, "\n".join([*describe(found), *_what_became(options)]))
+
+    def _store(self, found: BuiltSet, campaign: Campaign | None, options: dict[str, Any]) -> None:
+        """Opening the campaign, storing the set and writing its file: all of it or nothing."""
+        name = Path(options["output"]).name if options["output"] else f"{options['campaign']}-set.csv"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "set.csv"
+            write_output(str(path), found.csv())
+            with transaction.atomic():
+                if campaign is None:
+                    campaign = create_campaign(
+                        slug=options["campaign"],
+                        protocol=Campaign.Protocol.TRIPLE,
+                        title=options["title"],
+                        seed=options["seed"],
+                    )
+                save(campaign, path, found.document, name=name)
+                if options["output"]:
+                    write_output(options["output"], found.csv())
+
+    def _progress(self) -> Any:
+        """A line on stderr each second, for work that takes longer than that."""
+        last = time.monotonic()
+
+        def tell(done: int, _hundred: int) -> None:
+            nonlocal last
+            if time.monotonic() - last >= EVERY:
+                last = time.monotonic()
+                self.stderr.write(f"{done} %")
+
+        return tell
+
+
+def _wish(options: dict[str, Any]) -> SetWish:
+    leave_out = tuple(dict.fromkeys(options["leave_out"]))
+    sample = candidates = None
+    if options["n"] is not None:
+        sample = SampleWish(n=options["n"], minimum=options["minimum"], leave_out=leave_out)
+    if options["adversarial_n"] is not None:
+        above = options["above"] is not None
+        threshold = THRESHOLD if options["threshold"] is None else options["threshold"]
+        candidates = CandidateWish(
+            n=options["adversarial_n"],
+            threshold=options["above"] if above else threshold,
+            above=above,
+            filter=Filter(kind=options["filter"], keep=options["keep"], below=options["below"]),
+            leave_out=leave_out,
+        )
+    return SetWish(
+        seed=options["seed"],
+        sample=sample,
+        candidates=candidates,
+        candidate_class=options["candidate_class"],
+        score_column=options["column"],
+    )
+
+
+def _sources(options: dict[str, Any]) -> Sources:
+    def source(path: str) -> Source:
+        return Source(name=os.path.basename(path), path=Path(path))
+
+    return Sources(
+        pool=source(options["pool"]) if options["pool"] else None,
+        candidates=source(options["adversarial"]) if options["adversarial"] else None,
+        training=[source(path) for path in options["training"]],
+    )
+
+
+def _issues(issues: Sequence[Any], limit: int = 50) -> list[str]:
+    lines = []
+    for issue in issues[:limit]:
+        place = ", ".join(
+            [issue["file"]]
+            + ([f"line {issue['line']}"] if issue["line"] is not None else [])
+            + ([f"column {issue['column']}"] if issue["column"] is not None else [])
+        )
+        lines.append(f"error: {place}: {issue['message']}")
+    return lines if len(issues) <= limit else [*lines, f"… and {len(issues) - limit} more (see --json)"]
+
+
+def describe(found: BuiltSet) -> list[str]:
+    """The set for people: what it is made of, what was left out, what is worth a look."""
+    document = found.document
+    lines = [f"{counted(document['n'], 'item')}, seed {document['seed']}."]
+    lines += _sample_lines(document["sample"]) + _candidate_lines(document["candidates"])
+    lines += ["", f"{'relation':<16}{'in the pool':>14}{'%':>8}{'sampled':>10}{'%':>8}{'candidates':>12}"]
+    lines += [
+        f"{row['relation']:<16}{row['available']:>14,}{_figure(row['available_percent']):>8}{row['sampled']:>10,}"
+        f"{_figure(row['sampled_percent']):>8}{row['chosen']:>12,}"
+        for row in document["by_relation"]
+    ]
+    lines += [
+        "",
+        "class: " + ", ".join(f"{row['class'] or '–'} {row['n']:,}" for row in document["by_class"]),
+    ]
+    if document["by_score"]:
+        bands = (f"{row['low']:g}–{row['high']:g} {row['chosen']:,} of {row['available']:,}"
+                 for row in document["by_score"] if row["available"])  # fmt: skip
+        lines.append("score: " + ", ".join(bands))
+    lines += [
+        f"{file['name']}: columns not used: {', '.join(file['unknown_columns'])}"
+        for file in document["files"]
+        if file["unknown_columns"]
+    ]
+    return lines + [f"warning: {warning['message']}" for warning in document["warnings"]]
+
+
+def _sample_lines(sample: dict[str, Any] | None) -> list[str]:
+    if sample is None:
+        return []
+    out = ", ".join(f"{name} {n:,}" for name, n in sample["left_out"].items() if n) or "none"
+    return [
+        f"Sample: {sample['n']:,} of {sample['distinct']:,} distinct triples in {counted(sample['rows'], 'row')}.",
+        f"Left out by relation: {out}. Rows that repeat a triple: {sample['repeats']:,}.",
+    ]
+
+
+def _candidate_lines(found: dict[str, Any] | None) -> list[str]:
+    if found is None:
+        return []
+    dropped = _listed(f"{DROPPED[why]} {n:,}" for why, n in found["dropped"].items() if n)
+    lines = [f"Candidates: {found['n']:,} of {counted(found['rows'], 'row')}. Not chosen: {dropped}."]
+    named = {"before": "before the filter", "after": "after it", "by_chance": "as many drawn by chance"}
+    return lines + [
+        f"Diversity {words}: mean self-BLEU {found['diversity'][name]['self_bleu']:.4f}, "
+        f"{100 * found['diversity'][name]['distinct_pairs']:.1f} % of word pairs distinct, "
+        f"{counted(found['diversity'][name]['n'], 'triple')}."
+        for name, words in named.items()
+    ]
+
+
+def _listed(parts: Iterable[str]) -> str:
+    return ", ".join(parts) or "none"
+
+
+def _figure(percent: float | None) -> str:
+    return "" if percent is None else f"{percent:.2f}"
+
+
+def _what_became(options: dict[str, Any]) -> list[str]:
+    lines = []
+    if options["output"]:
+        lines.append(f"Written to {options['output']}.")
+    if options["campaign"]:
+        slug = options["campaign"]
+        lines.append(f"Stored in the campaign {slug}. Next: assign_parts {slug} --experts NAME,NAME")
+    return ["", *(lines or ["Nothing was written: with -o FILE or --campaign SLUG it is."])]

@@ -1,0 +1,362 @@
+"""Items that came after their units had experts, such as another system's translations: a later batch of judging.
+
+They go to the experts of their units, each in the slot they have there, whoever is named. A share of what these
+experts judged before comes again beside it, unmarked, among the new screens: so a shift between the batches shows.
+Repeats stand in a round of their own, as all hidden repeats do (`repeats`).
+
+Which items came late is told by the times of their import and of their part; nothing is stored beside that.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+from django.db.models import F, Max, Min, QuerySet
+
+from annotation.models import Assignment, Campaign, HandIn, Item, Membership, Part, PartUnit, Round, User
+from annotation.protocol.chance import fingerprint
+from annotation.protocol.sentences import say
+from annotation.services.errors import Refused
+from annotation.services.layout import (
+    IN_UNIT,
+    POSTPONED,
+    Place,
+    UnitRows,
+    last_place,
+    share_of,
+    store_in_chunks,
+    unit_rows,
+)
+from annotation.services.people import audit
+from annotation.services.planner import renew_counts
+from annotation.services.repeats import Among, among_new, copies, last_draw, originals_of
+from annotation.services.rounds import FIRST_DRAWN
+
+USUAL_SHARE: float = 5  # per cent of what an expert judged before that comes again beside a later batch
+
+_Rows = list[Assignment]  # of one screen
+
+
+def late_items(round_: Round) -> QuerySet[Item]:
+    """Items that came later into units which have their experts already, such as another system's translations.
+
+    Not into units of a closed batch, whose experts judge nothing in it any more; these are `too_late`.
+    """
+    return _came_later(round_, closed=False)
+
+
+def too_late(round_: Round) -> QuerySet[Item]:
+    """Items that came into units of closed batches: they can be given out once the batch is open again."""
+    return _came_later(round_, closed=True)
+
+
+def _came_later(round_: Round, *, closed: bool) -> QuerySet[Item]:
+    placed = PartUnit.objects.filter(round=round_, part__design__closed_at__isnull=not closed)
+    return (
+        Item.objects.active()
+        .filter(unit__in=placed.values("unit"))
+        .exclude(pk__in=round_.assignments.values("item"))
+        .order_by("unit__position", *IN_UNIT)
+    )
+
+
+def judged_later(campaign: Campaign) -> dict[int, int]:
+    """Of items in parts that came after their part was given out: in which later batch they are judged, from 1.
+
+    What came in before the same draw of repeats is one batch: it was given out together. A corrected text is judged in
+    place of the one before and makes no batch. One query, two where something came late.
+    """
+    corrected = Item.objects.filter(campaign=campaign, retired_why=Item.Retired.REPLACED)
+    rows = (
+        Assignment.objects.filter(
+            round__campaign=campaign,
+            round__kind=Round.Kind.MAIN,
+            withdrawn_at__isnull=True,
+            item__retired_at__isnull=True,
+            item__batch__published_at__gt=F("part__design__created_at"),
+        )
+        .exclude(item__position__in=corrected.values("position"))
+        .order_by()
+        .values_list("item", "item__batch__published_at")
+        .distinct()
+    )
+    came = {item: published for item, published in rows if published is not None}
+    if not came:
+        return {}
+    given = sorted(later_draws(campaign).values_list("created_at", flat=True))
+    return {item: 1 + sum(at < published for at in given) for item, published in came.items()}
+
+
+def later_draws(campaign: Campaign) -> QuerySet[Round]:
+    """The rounds of repeats that were mixed into later batches."""
+    return campaign.rounds.filter(
+        kind=Round.Kind.REPEAT, number__gte=FIRST_DRAWN, settings__has_key="later_items"
+    )
+
+
+# Planning ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartShare:
+    """What one expert is given in one of their parts: new items of units that they have there."""
+
+    part: Part
+    slot: int
+    units: tuple[UnitRows, ...]
+    screens: tuple[_Rows, ...]  # in the expert's own drawn order, not stored and without a place
+
+    @property
+    def n_items(self) -> int:
+        return sum(unit.n_items for unit in self.units)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaterShare:
+    """What one expert is given: new items, part by part, and what comes again among them."""
+
+    expert: User
+    name: str  # the pseudonym, or the account's name of somebody who has none any more
+    parts: tuple[PartShare, ...]
+    among: Among = field(default_factory=Among)
+
+    @property
+    def n_items(self) -> int:
+        return sum(share.n_items for share in self.parts)
+
+    @property
+    def n_again(self) -> int:
+        """Units that come again."""
+        return len(self.among.repeats)
+
+    @property
+    def n_items_again(self) -> int:
+        return sum(len(screen.assignments) for screen, _before in self.among.repeats)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaterPlan:
+    """A later batch before it is given out: `again` per cent of what its experts judged before come beside it."""
+
+    again: float
+    seed: int
+    n_units: int = 0
+    n_items: int = 0
+    shares: tuple[LaterShare, ...] = ()
+
+    @property
+    def n_again(self) -> int:
+        return sum(share.n_again for share in self.shares)
+
+    @property
+    def n_items_again(self) -> int:
+        """Judgements that are asked for a second time."""
+        return sum(share.n_items_again for share in self.shares)
+
+    @property
+    def judged(self) -> int:
+        """Screens that its experts judged before."""
+        return sum(share.among.judged for share in self.shares)
+
+    @property
+    def distance(self) -> int:
+        """Units between an original and its repeat, at least, over all experts."""
+        return min((share.among.distance for share in self.shares if share.n_again), default=0)
+
+    @cached_property
+    def hash(self) -> str:
+        """Equal only for plans that give the same to the same people in the same order."""
+        return fingerprint(
+            {
+                "again": self.again,
+                "seed": self.seed,
+                "shares": [
+                    {
+                        "expert": share.expert.username_folded,
+                        "parts": [
+                            [one.part.index, one.slot, [[unit.key, unit.n_items] for unit in one.units]]
+                            for one in share.parts
+                        ],
+                        "again": [[screen.key, screen.position, at] for screen, at in share.among.repeats],
+                    }
+                    for share in self.shares
+                ],
+            }
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """What `assign_parts --json` tells of it."""
+        return {
+            "n_items": self.n_items,
+            "n_units": self.n_units,
+            "again_percent": self.again,
+            "seed": self.seed,
+            "n_again": self.n_again,
+            "n_items_again": self.n_items_again,
+            "distance": self.distance,
+            "shares": {
+                share.expert.username: {
+                    "n_items": share.n_items,
+                    "n_again": share.n_again,
+                    "n_items_again": share.n_items_again,
+                }
+                for share in self.shares
+            },
+            "hash": self.hash if self.n_items else None,
+        }
+
+
+def plan_later(round_: Round, *, again: float = USUAL_SHARE, seed: int) -> LaterPlan:
+    """What would be given out beside new parts; stores nothing. A fixed number of queries.
+
+    Refused where the share is no share.
+    """
+    if not 0 <= again <= 100:
+        raise Refused(say("Name a share of earlier items between 0 and 100 %."), options=("again",))
+    late = unit_rows(late_items(round_))
+    if not late:
+        return LaterPlan(again=again, seed=seed)
+    shares = _shares(round_, late)
+    here = {share.expert.pk for share in shares if share.expert.is_active} & _experts_here(round_)
+    coming = {share.expert.pk: sum(len(one.screens) for one in share.parts) for share in shares}
+    among = among_new(round_, {pk: n for pk, n in coming.items() if pk in here}, percent=again, seed=seed)
+    return LaterPlan(
+        again=again,
+        seed=seed,
+        n_units=len(late),
+        n_items=sum(unit.n_items for unit in late),
+        shares=tuple(replace(share, among=among.get(share.expert.pk, Among())) for share in shares),
+    )
+
+
+def _experts_here(round_: Round) -> set[int]:
+    """Who has left gets no repeats."""
+    members = Membership.objects.filter(campaign=round_.campaign_id, role=Membership.Role.EXPERT)
+    return set(members.values_list("user", flat=True))
+
+
+def _shares(round_: Round, late: Sequence[UnitRows]) -> list[LaterShare]:
+    """By expert, part and slot, in the order in which people joined and parts were made."""
+    given = round_.assignments.filter(
+        withdrawn_at__isnull=True, part__isnull=False, unit__in=_units_of(round_)
+    )
+    experts_of: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for unit, *share in given.order_by().values_list("unit", "expert", "part", "slot").distinct():
+        experts_of[unit].append((share[0], share[1], share[2]))
+    found: dict[tuple[int, int, int], list[UnitRows]] = defaultdict(list)
+    for one in late:
+        for place in experts_of[one.pk]:
+            found[place].append(one)
+    people = User.objects.in_bulk({expert for expert, _part, _slot in found})
+    parts = round_.parts.in_bulk()
+    names = dict(round_.campaign.memberships.values_list("user", "pseudonym"))
+    return [
+        LaterShare(
+            expert=people[expert],
+            name=names.get(expert, people[expert].username),
+            parts=tuple(
+                _part_share(round_, parts[part], found[expert, part, slot], slot=slot, expert=people[expert])
+                for _expert, part, slot in places
+            ),
+        )
+        for expert, places in groupby(sorted(found), key=lambda place: place[0])
+    ]
+
+
+def _part_share(
+    round_: Round, part: Part, units: Sequence[UnitRows], *, slot: int, expert: User
+) -> PartShare:
+    rows = share_of(round_, part, units, slot=slot, expert=expert)
+    screens = tuple(list(found) for _at, found in groupby(rows, key=lambda row: row.position))
+    return PartShare(part=part, slot=slot, units=tuple(units), screens=screens)
+
+
+def _units_of(round_: Round) -> QuerySet[Item, int]:
+    return late_items(round_).order_by().values_list("unit", flat=True)
+
+
+# Storing -----------------------------------------------------------------------------------------------------------
+
+
+def give_out_later(round_: Round, planned: LaterPlan, *, by: User | None) -> None:
+    """Store a plan inside the caller's turn: a unit's new translations together on screens at the end of its part,
+    and what comes again among them.
+    """
+    if not planned.n_items:
+        return
+    repeats = _open_repeats(round_, planned) if planned.n_again else None
+    for share in planned.shares:
+        _store(round_, repeats, share)
+    renew_counts(Assignment)
+    detail = {
+        "items": planned.n_items,
+        "units": planned.n_units,
+        "loads": {share.name: share.n_items for share in planned.shares},
+        "percent": planned.again,
+        "drawn": {share.name: share.n_again for share in planned.shares},
+        "distance": planned.distance,
+        "seed": planned.seed,
+        "hash": planned.hash,
+    }
+    audit(round_.campaign, by, "late items given out", detail)
+
+
+def _open_repeats(main: Round, planned: LaterPlan) -> Round:
+    return Round.objects.create(
+        campaign=main.campaign,
+        kind=Round.Kind.REPEAT,
+        number=max(last_draw(main.campaign) + 1, FIRST_DRAWN),
+        k=main.k,
+        state=main.state,
+        closed_at=main.closed_at,
+        guideline_id=main.guideline_id,  # the experts go by the same version all over their list
+        settings={
+            "percent": planned.again,
+            "seed": planned.seed,
+            "distance": planned.distance,
+            "drawn": {share.name: share.n_again for share in planned.shares},
+            "later_items": planned.n_items,
+        },
+    )
+
+
+def _store(round_: Round, repeats: Round | None, share: LaterShare) -> None:
+    originals = originals_of(screen for screen, _before in share.among.repeats)
+    begun = 0
+    for one in share.parts:
+        screens = list(one.screens)
+        coming = [
+            (before - begun, screen)
+            for screen, before in share.among.repeats
+            if begun <= before < begun + len(screens)
+        ]
+        begun += len(screens)
+        if repeats is not None:
+            for before, screen in reversed(coming):
+                again = copies(repeats, screen, originals, expert=share.expert, part=one.part.pk)
+                screens.insert(before, list(again))
+        place = _behind(round_, one.part, share.expert, n_screens=len(screens))
+        store_in_chunks(Assignment, place.put(_numbered(screens)))
+        HandIn.objects.filter(part=one.part, expert=share.expert).delete()  # there is work in it again
+
+
+def _numbered(screens: Sequence[_Rows]) -> Iterator[Assignment]:
+    for number, rows in enumerate(screens):
+        for row in rows:
+            row.position = number
+            yield row
+
+
+def _behind(round_: Round, part: Part, expert: User, *, n_screens: int) -> Place:
+    """At the end of the part; of many screens behind everything, where the part has no room for them in the queue."""
+    mine = Assignment.objects.filter(round__campaign=round_.campaign_id, expert=expert)
+    last = last_place(round_, expert)
+    end: int = mine.filter(part=part).aggregate(last=Max("queue"))["last"] or 0
+    waiting = mine.filter(queue__gt=end, answered_at__isnull=True, withdrawn_at__isnull=True)
+    following: int | None = waiting.aggregate(first=Min("queue"))["first"]
+    if following is not None and end + n_screens >= following:
+        return last
+    return Place(position=last.position, queue=end + 1 - POSTPONED)

@@ -1,0 +1,207 @@
+"""The pages on which files of other programs come in and go out."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotation.models import Annotation, Campaign, Item, Job, Membership, User
+from annotation.services.exports import names_of
+from annotation.services.jobs import due
+from annotation.services.peeks import peeks_of
+from annotation.services.people import add_member
+from annotation.services.shape_exports import export_shape
+from annotation.tasks import import_items
+from tests.annotation.services.test_shapes import choice, judged_compounds, judged_triples
+from tests.factories import make_user
+from tests.material import new_campaign, save, screens_of_work, sheet, triple_campaign
+from tests.pages import client_of, text_of
+
+pytestmark = pytest.mark.django_db
+
+SHAPES = "/campaigns/{slug}/export/shapes/"
+
+
+@pytest.fixture
+def mei() -> User:
+    return make_user("mei")
+
+
+def managed(campaign: Campaign, mei: User) -> Campaign:
+    add_member(campaign, mei, Membership.Role.MANAGER)
+    return campaign
+
+
+def send(mei: User, data: bytes, *, name: str, **fields: str) -> Any:
+    posted = {f"shape-{field}": value for field, value in fields.items()}
+    file = SimpleUploadedFile(name, data)
+    return client_of(mei).post(
+        "/campaigns/target/import/", {"kind": "shape", "shape-file": file, **posted}, follow=True
+    )
+
+
+def confirm(mei: User, preview: Any) -> Any:
+    token = preview.request["PATH_INFO"].split("/")[-2]
+    seen = preview.context["found"]["digest"]
+    return client_of(mei).post(f"/campaigns/target/import/{token}/confirm/", {"seen": seen}, follow=True)
+
+
+def content_of(campaign: Campaign, shape: str) -> bytes:
+    return b"".join(export_shape(campaign, shape, names=names_of(campaign, real=True)).chunks())
+
+
+@pytest.mark.parametrize(
+    ("shape", "name"),
+    [("label-studio", "a.json"), ("doccano", "a.jsonl"), ("huggingface", "a.zip"), ("ckbp", "a.zip")],
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_items_and_judgements_come_in_after_a_look(
+    mei: User, tmp_path: Path, shape: str, name: str, told: bool
+) -> None:
+    content = content_of(judged_triples(tmp_path), shape)
+    target = managed(new_campaign(slug="target"), mei)
+    preview = send(mei, content, name=name, **({"shape": shape} if told else {}))
+    assert preview.status_code == 200
+    assert not Item.objects.filter(campaign=target).exists()
+    text = text_of(preview)
+    assert "12 rows · 12 new" in text
+    assert "Judgements 23" in text or "Judgements 24" in text
+    assert "Not carried" in text
+    assert "rounds" in text
+    stored = confirm(mei, preview)
+    assert stored.status_code == 200
+    assert Item.objects.filter(campaign=target).count() == 12
+    n = Annotation.objects.filter(assignment__round__campaign=target).count()
+    assert n == (23 if shape == "ckbp" else 24)
+
+
+def test_a_long_file_is_stored_by_the_worker_and_taken_up_where_it_was_cut_off(
+    mei: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.views.imports.IN_REQUEST", 2)
+    content = content_of(judged_triples(tmp_path), "label-studio")
+    target = managed(new_campaign(slug="target"), mei)
+    assert "It waits for the worker." in text_of(confirm(mei, send(mei, content, name="a.json")))
+    (job,) = due()
+    monkeypatch.setattr("annotation.services.judgements.write_judgements", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        import_items(job.pk)
+    monkeypatch.undo()
+    assert Item.objects.filter(campaign=target).count() == 12
+    assert not Annotation.objects.filter(assignment__round__campaign=target).exists()
+    Job.objects.filter(pk=job.pk).update(state=Job.State.PENDING)
+    import_items(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.attempt) == ("done", 2)
+    assert Item.objects.filter(campaign=target).count() == 12
+    assert Annotation.objects.filter(assignment__round__campaign=target).count() == 24
+
+
+def cut_off(*_arguments: Any) -> int:
+    raise KeyboardInterrupt
+
+
+def test_what_is_wrong_is_shown_before_anything_is_stored(mei: User) -> None:
+    managed(new_campaign(slug="target"), mei)
+    tasks = [
+        {"data": {"head": "a", "relation": "xWish", "tail": "b"}, "annotations": [{"result": [choice("2")]}]}
+    ]
+    preview = send(mei, json.dumps(tasks).encode(), name="a.json")
+    text = text_of(preview)
+    assert "“xWish” is no relation" in text
+    assert "“2” is not an answer of this scale" in text
+    assert confirm(mei, preview).status_code == 409
+    assert not Item.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "fields", "sentence"),
+    [
+        (b"a,b\n1,2\n", "a.csv", {}, "cannot be told for certain"),
+        (b"{", "a.json", {"shape": "label-studio"}, "not a JSON list"),
+        (b"PK\x03\x04broken", "a.zip", {"shape": "huggingface"}, "There is no README.md"),
+        (b"x", "a.csv", {"shape": "cognition"}, "Select a valid choice"),
+    ],
+)
+def test_a_file_that_cannot_be_read_gives_the_form_again(
+    mei: User, data: bytes, name: str, fields: dict[str, str], sentence: str
+) -> None:
+    managed(new_campaign(slug="target"), mei)
+    page = send(mei, data, name=name, **fields)
+    assert page.status_code == 400
+    assert sentence in text_of(page)
+
+
+def test_a_conflict_cannot_be_overwritten(mei: User, tmp_path: Path) -> None:
+    content = content_of(judged_triples(tmp_path), "doccano")
+    managed(new_campaign(slug="target"), mei)
+    assert confirm(mei, send(mei, content, name="a.jsonl")).status_code == 200
+    changed = content.replace(b'"label": ["0.5"]', b'"label": ["1"]')
+    preview = send(mei, changed, name="a.jsonl")
+    assert "the file contradicts what is there" in text_of(preview)
+    assert Annotation.objects.filter(assignment__round__campaign__slug="target", label="0.5").exists()
+
+
+def test_the_page_lists_what_each_shape_does_not_carry(
+    mei: User, tmp_path: Path, django_assert_max_num_queries: Any
+) -> None:
+    managed(judged_triples(tmp_path), mei)
+    client = client_of(mei)
+    page = client.get(SHAPES.format(slug="source"))
+    text = text_of(page)
+    assert page.status_code == 200
+    for title in ("Label Studio", "doccano", "CrowdKit", "NLTK", "CKBP", "Hugging Face"):
+        assert title in text
+    assert "CoGnition" not in text
+    assert "Predictions and drafts: they are not read" in text
+    with django_assert_max_num_queries(8):
+        client.get(SHAPES.format(slug="source"))
+
+
+def test_a_file_goes_out_under_pseudonyms(mei: User, tmp_path: Path) -> None:
+    managed(judged_triples(tmp_path), mei)
+    response = client_of(mei).get(SHAPES.format(slug="source") + "crowdkit/annotations")
+    data = b"".join(response.streaming_content)  # type: ignore[attr-defined]
+    assert b"A1" in data
+    assert b"ada" not in data
+    assert response.headers["X-Assay-Left-Out"] == "cannot_judge=1"
+    assert 'filename="source-crowdkit.csv"' in response.headers["Content-Disposition"]
+    viewer = make_user("vera")
+    add_member(Campaign.objects.get(slug="source"), viewer, Membership.Role.VIEWER)
+    assert client_of(viewer).get(SHAPES.format(slug="source") + "nltk/annotations").status_code == 200
+
+
+def test_it_asks_back_while_others_judge_and_writes_down_who_went_on(mei: User, tmp_path: Path) -> None:
+    campaign = managed(triple_campaign(tmp_path, 3, experts=["ada", "bo"]), mei)
+    first = next(screens_of_work(campaign))[0]
+    save(sheet([first]), first.expert_id)
+    address, client = SHAPES.format(slug="main") + "label-studio/annotations", client_of(mei)
+    asked = client.get(address)
+    assert asked.status_code == 409
+    assert "Experts are still judging" in text_of(asked)
+    assert peeks_of(campaign) == []
+    taken = client.post(address, {"confirmed": "yes"})
+    assert taken.status_code == 200
+    assert [(peek.kind, peek.by) for peek in peeks_of(campaign)] == [("annotations", mei)]
+    assert client.get(SHAPES.format(slug="main") + "label-studio/items").status_code == 200
+    assert len(peeks_of(campaign)) == 1
+
+
+def test_a_shape_that_cannot_hold_the_campaign_says_so(mei: User, tmp_path: Path) -> None:
+    managed(judged_compounds(tmp_path, k=1), mei)
+    client = client_of(mei)
+    page = client.get(SHAPES.format(slug="source"))
+    assert "?system=large&amp;run=1" in page.content.decode()
+    refused = client.get(SHAPES.format(slug="source") + "cognition/annotations")
+    assert refused.status_code == 409
+    assert "one system and run" in text_of(refused)
+    taken = client.get(SHAPES.format(slug="source") + "cognition/annotations?system=large&run=1")
+    data = b"".join(taken.streaming_content)  # type: ignore[attr-defined]
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert "source.en" in archive.namelist()
+    assert client.get(SHAPES.format(slug="source") + "brat/annotations").status_code == 409
+    assert client.get(SHAPES.format(slug="source") + "ckbp/annotations").status_code == 409
