@@ -47,8 +47,7 @@ say "PostgreSQL: $(postgres_bin || echo no); Redis: $(command -v redis-server ||
 # The tests ----------------------------------------------------------------------------------------------------
 
 # The last two lines: figures and static files never reach a database; the pages of papers and of a report's files send
-# it no statement that tests/test_permissions.py and tests/test_campaign_walk.py do not send. Single tests elsewhere that
-# may not touch the database are left out by --only-database.
+# it no statement that tests/test_permissions.py and tests/test_campaign_walk.py do not send.
 indifferent=(
   tests/annotation/protocol tests/annotation/formats tests/scoring/stats tests/browser
   tests/config/test_serve.py tests/config/test_sqlite_queue.py tests/config/test_sessions.py
@@ -72,7 +71,7 @@ if bin=$(postgres_bin) && have_redis; then
   start_postgres "$FORGETFUL"
   start_redis
   say "Tests on PostgreSQL and Redis, without those to which the database makes no difference: ${indifferent[*]}"
-  pytest --only-database "${indifferent[@]/#/--ignore=}" "$@"
+  pytest "${indifferent[@]/#/--ignore=}" "$@"
 else
   say "No tests on PostgreSQL with Redis: not installed (see above)."
 fi

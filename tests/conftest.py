@@ -87,31 +87,11 @@ def watch(connection: BaseDatabaseWrapper, **_about: Any) -> None:
 
 
 LONGEST = "tests/test_campaign_walk.py"
-ONLY_DATABASE = "--only-database"
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        ONLY_DATABASE,
-        action="store_true",
-        help="leave out tests that may not touch the database: on another one they find the same",
-    )
-
-
-def may_touch_database(item: pytest.Item) -> bool:
-    """pytest-django refuses a connection to all others."""
-    fixtures = {"db", "transactional_db", "live_server"} & set(getattr(item, "fixturenames", ()))
-    of_django = issubclass(getattr(item, "cls", None) or object, TransactionTestCase)
-    return bool(fixtures or of_django or item.get_closest_marker("django_db"))
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest comes first, or one process works on it alone at the end."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
-    if config.getoption(ONLY_DATABASE):
-        left_out = [item for item in items if not may_touch_database(item)]
-        items[:] = [item for item in items if may_touch_database(item)]
-        config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

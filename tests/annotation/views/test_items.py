@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Assignment, AuditEntry, Campaign, Item, Membership, User
+from annotation.services.fix_text import fix_text
 from annotation.services.gold import mark
 from annotation.services.items import PAGE, withdraw
 from annotation.services.labels import finalize
@@ -119,6 +120,18 @@ def test_it_shows_the_final_label_in_words_or_why_there_is_none(mei: User, tmp_p
     assert rows_of(body_of(client.get(f"{ITEMS}?state=labelled"))) == ["1"]
     assert rows_of(body_of(client.get(f"{ITEMS}?state=undecided"))) == ["2"]
     assert rows_of(body_of(client.get(f"{ITEMS}?state=stale"))) == []
+
+
+def test_it_marks_the_text_that_took_anothers_place(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(2), tmp_path)
+    assert "corrected text" not in text_of(client_of(mei).get(ITEMS))
+
+    fix_text(campaign, Item.objects.get(position=2).pk, texts={"tail": "PersonX rests"}, by=mei)
+
+    lines = body_of(client_of(mei).get(ITEMS)).split("<tr ")[1:]
+    assert ["corrected text" in line for line in lines] == ["PersonX rests" in line for line in lines]
+    assert ["corrected text" in line for line in lines] == [False, True]
 
 
 def test_it_says_that_a_label_is_to_be_updated_where_answers_came_since(mei: User, tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ def test_a_thread_is_opened_read_and_answered_without_a_script(cast: Cast) -> No
     page = thread_page(Thread.objects.get().pk)
 
     assert "unread: 1" in text_of(ada.get("/campaigns/main/work/"))
+    assert f'href="{DISCUSSIONS}?show=unread"' in body_of(ada.get("/campaigns/main/work/"))
     seen = ada.get(page)
     assert "PersonX rest 2" in text_of(seen)
     assert "Expert 1 you always/often" in text_of(seen)
@@ -111,6 +112,7 @@ def test_a_thread_is_opened_read_and_answered_without_a_script(cast: Cast) -> No
     assert "<strong>Expert 1</strong>" in body
     assert "mentions you" in text_of(mei.get(page))
     assert "Discussions unread: 1" in text_of(mei.get("/campaigns/main/"))
+    assert f'href="{DISCUSSIONS}?show=unread"' in body_of(mei.get("/campaigns/main/"))
 
     mei.post(f"{page}resolve/", {"decision": "Tired: yes."})
     resolved = text_of(mei.get(page))
@@ -291,6 +293,7 @@ def test_managers_get_a_list_of_what_was_settled(cast: Cast) -> None:
         save_label(row, "0")
     mei.post(f"{RESOLUTION}1/close/")
     assert "Settled as not plausible judged again by its experts" in text_of(mei.get(address))
+    assert "Nothing contrasts any more" in text_of(mei.get(RESOLUTION))
     assert "Resolution 1" in text_of(mei.get(thread_page(Thread.objects.get(item=item(2)).pk)))
 
 

@@ -112,6 +112,24 @@ class TestReading:
         assert "Units with an error" not in text_of(page)
         assert file.status_code == 404
 
+    def test_until_all_is_checked_it_offers_to_stop_and_nothing_else(
+        self, campaign: Campaign, mei: Client
+    ) -> None:
+        opened(campaign)
+        check_some(campaign)
+        decide = reverse("spot_check_decide", args=["main", 1])
+
+        page = body_of(mei.get(reverse("spot_check", args=["main", 1])))
+        refused = mei.post(decide, {"decision": "accept", "reason": "Few."})
+        mei.post(decide, {"decision": "stopped", "reason": "Chen is ill."})
+
+        assert 'name="decision" value="stopped"' in page
+        assert not {'value="accept"', 'value="rework"', 'name="rework"'} & set(page.split())
+        assert "Stop the check" in page
+        assert refused.status_code == 409
+        assert "wait until everything is judged, or stop it" in text_of(refused)
+        assert Round.objects.get(kind="spot_check").state == "closed"
+
     def test_managers_read_it_then_and_viewers_once_it_is_decided(
         self, campaign: Campaign, mei: Client
     ) -> None:
