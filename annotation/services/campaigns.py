@@ -35,29 +35,8 @@ def create_campaign(
 
     `display` is how the translations of a compound are shown (`Campaign.Display`).
     """
-    rules = get_protocol(protocol)
-    k = rules.default_k if annotators_per_item is None else annotators_per_item
-    if not SLUG.fullmatch(slug) or len(slug) > 80 or slug in RESERVED:
-        raise Refused(
-            say(
-                "“{slug}” cannot be an address: use letters, digits and single hyphens or underscores "
-                "between them, at most 80 characters.",
-                slug=slug[:80],
-            )
-        )
-    check_title(title)
-    if not 1 <= k <= MAX_EXPERTS:
-        raise Refused(
-            say("Each item is judged by 1 to {limit} experts; {k} were asked for.", limit=MAX_EXPERTS, k=k)
-        )
-    check_seed(seed or 0)
-    if display not in Campaign.Display.values:
-        known = ", ".join(Campaign.Display.values)
-        raise Refused(say("“{display}” is no display; there are {known}.", display=display, known=known))
-    if display != Campaign.Display.ALONE and protocol != Campaign.Protocol.COMPOUND:
-        raise Refused(
-            say("Only the translations of compounds can be shown side by side; triples stand alone.")
-        )
+    k = get_protocol(protocol).default_k if annotators_per_item is None else annotators_per_item
+    _check_new(slug=slug, protocol=protocol, title=title, k=k, seed=seed or 0, display=display)
     try:
         with transaction.atomic():
             campaign = Campaign.objects.create(
@@ -85,6 +64,30 @@ def create_campaign(
             say("There is a campaign at “{slug}” already; choose another address.", slug=slug)
         ) from None
     return campaign
+
+
+def _check_new(*, slug: str, protocol: str, title: str, k: int, seed: int, display: str) -> None:
+    if not SLUG.fullmatch(slug) or len(slug) > 80 or slug in RESERVED:
+        raise Refused(
+            say(
+                "“{slug}” cannot be an address: use letters, digits and single hyphens or underscores "
+                "between them, at most 80 characters.",
+                slug=slug[:80],
+            )
+        )
+    check_title(title)
+    if not 1 <= k <= MAX_EXPERTS:
+        raise Refused(
+            say("Each item is judged by 1 to {limit} experts; {k} were asked for.", limit=MAX_EXPERTS, k=k)
+        )
+    check_seed(seed)
+    if display not in Campaign.Display.values:
+        known = ", ".join(Campaign.Display.values)
+        raise Refused(say("“{display}” is no display; there are {known}.", display=display, known=known))
+    if display != Campaign.Display.ALONE and protocol != Campaign.Protocol.COMPOUND:
+        raise Refused(
+            say("Only the translations of compounds can be shown side by side; triples stand alone.")
+        )
 
 
 def check_title(title: str) -> None:

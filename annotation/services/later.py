@@ -75,6 +75,7 @@ def judged_later(campaign: Campaign) -> dict[int, int]:
             round__campaign=campaign,
             round__kind=Round.Kind.MAIN,
             withdrawn_at__isnull=True,
+            item__context__isnull=False,  # a triple's unit holds one item, so that none can come later
             item__retired_at__isnull=True,
             item__batch__published_at__gt=F("part__design__created_at"),
         )

@@ -17,15 +17,14 @@ def later_sentences(campaign: Campaign, *, figures: bool, seed: int, resamples: 
     came = judged_later(campaign)
     if not came:
         return []
+    systems = [say("{name}: {n}", name=name or "–", n=f"{n:,}") for name, n in _by_system(campaign, came)]
     return [
         say(
             "Items that came in after their compounds had been given out were judged later by the experts of these "
             "compounds: items {items}, later batches {batches}, translations by system {systems}.",
             items=f"{len(came):,}",
             batches=len(set(came.values())),
-            systems=listed(
-                [say("{name}: {n}", name=name or "–", n=f"{n:,}") for name, n in _by_system(campaign, came)]
-            ),
+            systems=listed(systems) if systems else "–",
         ),
         *(_shift(campaign, seed=seed, resamples=resamples) if figures else []),
     ]
