@@ -9,11 +9,12 @@ from typing import Any
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
 from django.template.defaultfilters import filesizeformat
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from annotation.formats.adapters.registry import shapes_for
 from annotation.models import Campaign, Membership, User
-from annotation.protocol.candidates import THRESHOLD
+from annotation.protocol.candidates import FILTERS, KEEPING, LIMITED, THRESHOLD
 from annotation.protocol.diversity import SOFT_LIMIT
 from annotation.protocol.triple import GENERAL_RELATIONS
 from annotation.services.access import TOKEN_NAME_LENGTH
@@ -428,15 +429,19 @@ class EvaluationSetForm(forms.Form):
         min_value=1,
         required=False,
         help_text=_(
-            "For self-BLEU and new words. Left empty: the more novel half; by new words as many as are chosen."
+            "For self-BLEU and new words. Left empty: by self-BLEU half of those that come to the filter, but at least "
+            "as many as are chosen; by new words as many as are chosen."
         ),
     )
     below = forms.FloatField(
         label=_("Limit of soft uniqueness"),
         min_value=0.01,
         max_value=1,
-        initial=SOFT_LIMIT,
-        help_text=_("BLEU against those that were kept before must stay below it."),
+        required=False,
+        help_text=format_lazy(
+            _("BLEU against those that were kept before must stay below it. Left empty: {limit}."),
+            limit=SOFT_LIMIT,
+        ),
     )
     seed = forms.IntegerField(
         label=_("Seed"),
@@ -464,7 +469,29 @@ class EvaluationSetForm(forms.Form):
             self.add_error(
                 "training", _("Training data only matter for candidates; give a file of these too.")
             )
+        self._refuse_without_effect(data)
         return data
+
+    def _refuse_without_effect(self, data: Mapping[str, Any]) -> None:
+        """Who changes what changes nothing meant something else."""
+        if data.get("minimum") and not data.get("pool"):
+            self.add_error("minimum", _("This only matters for a pool; give one, or leave this empty."))
+        if "candidates" in data and not data["candidates"]:
+            changed = {
+                "threshold": data.get("threshold") not in (None, THRESHOLD),
+                "filter": data.get("filter") not in (None, FILTERS[0]),
+                "keep": data.get("keep") is not None,
+                "below": data.get("below") is not None,
+            }
+            for name, is_changed in changed.items():
+                if is_changed:
+                    self.add_error(
+                        name, _("This only matters for candidates; give some, or leave it as it was.")
+                    )
+            return
+        for name, filters in (("keep", KEEPING), ("below", LIMITED)):
+            if data.get(name) is not None and data.get("filter") and data["filter"] not in filters:
+                self.add_error(name, _("The filter chosen does not use this; leave it empty."))
 
 
 # Items

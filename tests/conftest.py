@@ -25,6 +25,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
 from django.test import TransactionTestCase
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,6 +43,10 @@ def pytest_configure() -> None:
     # the time of all tests.
     gc.set_threshold(50_000, 10, 10)
 
+
+# How long an example takes on a shared machine says nothing about the code.
+hypothesis_settings.register_profile("assay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("assay")
 
 # What Django makes from the models once all tables are there. Nothing changes it, and to throw it away and make it anew
 # took most of the time in which a test that commits was cleared up.

@@ -122,11 +122,11 @@ def test_it_ends_with_1_on_bad_input_and_says_where(shell: Shell, tmp_path: Path
     bad = write_csv(tmp_path / "bad.csv", rows)
     for_people = shell("import_items", "pilot", bad)
     assert (for_people.code, for_people.out) == (1, "")
-    assert "line 3, column relation" in for_people.err
+    assert "line 3, column “relation”" in for_people.err
     for_programs = shell("import_items", "pilot", bad, "--json")
     assert for_programs.code == 1
     assert for_programs.document["errors"][0]["line"] == 3
-    assert "line 3, column relation" in for_programs.err
+    assert "line 3, column “relation”" in for_programs.err
 
 
 def test_it_prints_a_summary_for_people_on_stdout(shell: Shell, tmp_path: Path) -> None:

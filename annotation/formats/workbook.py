@@ -29,6 +29,7 @@ _RATIO_FROM = 16 << 20  # bytes unpacked; below, nothing is at stake
 _CHUNK = 1 << 16
 _MAX_COLUMNS = 16_384
 
+CONTENTS = "[Content_Types].xml"  # stands in every workbook, and tells it from other archives
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _NS = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _ROW, _CELL, _VALUE, _FORMULA = _NS + "row", _NS + "c", _NS + "v", _NS + "f"
@@ -135,6 +136,10 @@ def _open(data: bytes) -> "ExcelReader":
     from openpyxl.styles.stylesheet import apply_stylesheet  # noqa: PLC0415
 
     archive = _Archive(BytesIO(data))
+    if CONTENTS not in archive.namelist():
+        raise FormatError(
+            say("This is a zip archive and no workbook: unpack it, and bring the files that are in it.")
+        )
     unpacked = sum(entry.file_size for entry in archive.infolist())
     if unpacked > MAX_UNPACKED_BYTES or unpacked > max(_RATIO_FROM, MAX_RATIO * len(data)):
         raise FormatError(

@@ -7,10 +7,14 @@ formula. A cell is text, a whole number, a float, a boolean or None, which is an
 import csv
 import io
 import json
+import os
 import re
+import shutil
 import tempfile
 import unicodedata
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from math import isfinite
 from typing import IO, TYPE_CHECKING
@@ -22,6 +26,8 @@ from annotation.protocol.sentences import say
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from _typeshed import SizedBuffer, StrPath
+    from openpyxl import Workbook
     from openpyxl.worksheet._write_only import WriteOnlyWorksheet
 
 Cell = str | int | float | bool | None
@@ -44,6 +50,9 @@ _LINE_BREAKERS = re.compile("[\x85\u2028\u2029]")
 _MAX_CELL = 32_767
 _MAX_ROWS = 1_048_576
 _MAX_NAME = 120
+_FIRST_DATE = datetime(1980, 1, 1)  # the first that an archive can hold, which knows no time zone
+_MODE = 0o644 << 16
+_UNIX = 3
 _UNSAFE_IN_NAMES = re.compile(r'[\\/:*?"<>|]+')
 # What XML cannot hold or would change (a CR becomes LF), and underscores that would read as such an escape.
 _NEEDS_ESCAPE = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
@@ -120,7 +129,7 @@ def write_xlsx(
     sheet: str = "Sheet1",
 ) -> Iterator[bytes]:
     """One sheet. Text is stored as text, never as a formula. A text or a number of rows that no sheet can hold is
-    a FormatError, before the first chunk.
+    a FormatError, before the first chunk. The same rows give the same bytes, whenever they are written.
     """
     from openpyxl import Workbook  # noqa: PLC0415
 
@@ -133,7 +142,7 @@ def write_xlsx(
     except Exception:
         book.save(io.BytesIO())  # removes the temporary file that holds the rows so far
         raise
-    return _through_file(book.save)
+    return _through_file(lambda file: _save_book(book, file))
 
 
 def write_parquet(
@@ -164,6 +173,14 @@ def as_text(cell: Cell) -> str:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     return cell if isinstance(cell, str) else str(_shortest(cell))
+
+
+def timeless(name: str) -> zipfile.ZipInfo:
+    """A file of an archive with nothing of the day and the machine on which it is written."""
+    entry = zipfile.ZipInfo(name, _FIRST_DATE.timetuple()[:6])
+    entry.external_attr = _MODE
+    entry.create_system = _UNIX
+    return entry
 
 
 def content_disposition(filename: str) -> str:
@@ -228,6 +245,41 @@ def _sheet_cell(page: "WriteOnlyWorksheet", text: str, line: int, column: str) -
     cell = WriteOnlyCell(page, escaped)
     cell.data_type = "s"
     return cell
+
+
+class _Timeless(zipfile.ZipFile):
+    """An archive of files that all have the first date which an archive can hold."""
+
+    def writestr(
+        self,
+        zinfo_or_arcname: str | zipfile.ZipInfo,
+        data: "SizedBuffer | str",
+        compress_type: int | None = None,
+        compresslevel: int | None = None,
+    ) -> None:
+        entry = timeless(zinfo_or_arcname) if isinstance(zinfo_or_arcname, str) else zinfo_or_arcname
+        super().writestr(entry, data, compress_type or self.compression, compresslevel)
+
+    def write(
+        self,
+        filename: "StrPath",
+        arcname: "StrPath | None" = None,
+        compress_type: int | None = None,
+        compresslevel: int | None = None,
+    ) -> None:
+        entry = timeless(os.fspath(arcname or filename))
+        entry.compress_type = compress_type or self.compression
+        entry.file_size = os.stat(filename).st_size
+        with open(filename, "rb") as source, self.open(entry, "w") as member:
+            shutil.copyfileobj(source, member, _CHUNK)
+
+
+def _save_book(book: "Workbook", file: IO[bytes]) -> None:
+    """As openpyxl saves it, but for the times of day that it writes into the properties and the archive."""
+    from openpyxl.writer.excel import ExcelWriter  # noqa: PLC0415
+
+    book.properties.created = book.properties.modified = _FIRST_DATE
+    ExcelWriter(book, _Timeless(file, "w", zipfile.ZIP_DEFLATED)).save()
 
 
 def _batches(rows: Iterable[Sequence[Cell]]) -> Iterator[list[Sequence[Cell]]]:

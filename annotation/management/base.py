@@ -6,7 +6,7 @@ Exit 0: done. 1: the input is bad; a plain sentence says where. 2: the command w
 import errno
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -213,9 +213,19 @@ def counted(n: int, noun: str, plural: str = "") -> str:
     return f"{n} {noun if n == 1 else plural or noun + 's'}"
 
 
-def _place(issue: dict[str, Any]) -> str:
-    where = [f"line {issue['line']}"] if issue["line"] is not None else []
-    where += [f"column {issue['column']}"] if issue["column"] is not None else []
+def unusable(issues: Sequence[Mapping[str, Any]], *, hint: str = "", limit: int = 50) -> Outcome:
+    """What a command came to that could not use its files: every place in them, with its file."""
+    lines = [f"error: {_place(issue)}{issue['message']}" for issue in issues[:limit]]
+    lines += [f"… and {len(issues) - limit} more (see --json)"] if len(issues) > limit else []
+    lines += [hint] if hint else []
+    return Outcome({"errors": [dict(issue) for issue in issues]}, "\n".join(lines), ok=False)
+
+
+def _place(issue: Mapping[str, Any]) -> str:
+    """Where in which file it is; the file only where it is named."""
+    where = [issue["file"]] if issue.get("file") else []
+    where += [f"line {issue['line']}"] if issue["line"] is not None else []
+    where += [f"column “{issue['column']}”"] if issue["column"] is not None else []
     return f"{', '.join(where)}: " if where else ""
 
 

@@ -25,22 +25,24 @@ from annotation.protocol.diversity import (
 )
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.evaluation_set import PoolTriple
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import listed, say, say_count
 from annotation.protocol.triple import GENERAL_RELATIONS
 
 ADVERSARIAL_CLASS = "adv"
 THRESHOLD = 0.9
 FilterKind = Literal["self-bleu", "soft-uniqueness", "g-daug", "none"]
 FILTERS: tuple[FilterKind, ...] = ("self-bleu", "soft-uniqueness", "g-daug", "none")
+KEEPING = frozenset({"self-bleu", "g-daug"})  # the filters that `keep` says something to
+LIMITED = frozenset({"soft-uniqueness"})  # those that `below` does
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
     """A way to leave out what repeats the rest.
 
-    `keep` is how many stay by self-bleu (the most novel) and by g-daug (those with the most new words); None is the
-    more novel half for self-bleu, at least as many as are drawn, and for g-daug as many as are drawn. `below` is the
-    limit of soft uniqueness.
+    `keep` is how many stay by self-bleu (the most novel) and by g-daug (those with the most new words); None is for
+    self-bleu the larger of half of them and the number drawn, for g-daug the number drawn. `below` is the limit of
+    soft uniqueness.
     """
 
     kind: FilterKind = "self-bleu"
@@ -82,12 +84,13 @@ class Candidates:
     scores: tuple[float, ...]
 
 
+# In the order in which they are decided: a row that may not be chosen is no repeat of one that may.
 DROPPED = {
     "left_out": say("of a relation that is left out"),
     "score": say("score too low"),
-    "repeat": say("the same triple again"),
     "in_set": say("in the sample already"),
     "in_training": say("in the training data"),
+    "repeat": say("the same triple again"),
     "filter": say("removed by the diversity filter"),
     "not_drawn": say("not drawn"),
 }
@@ -161,15 +164,27 @@ def _check_enough(n_passed: int, wish: CandidateWish, dropped: Mapping[str, int]
     if wish.n < 1:
         raise ProtocolError(say("At least 1 candidate is chosen; {n} were asked for.", n=wish.n))
     if n_passed < wish.n:
+        reasons = [
+            say("{what}: {n}", what=words, n=dropped[why])
+            for why, words in DROPPED.items()
+            if dropped.get(why)
+        ]
+        if not reasons:
+            raise ProtocolError(
+                say_count(
+                    "{asked} candidates were asked for; {n} is left, the only row of the file.",
+                    "{asked} candidates were asked for; {n} are left, all rows of the file.",
+                    n=n_passed,
+                    asked=wish.n,
+                )
+            )
         raise ProtocolError(
-            say(
-                "{n} candidates were asked for; {left} are left: {score} have too low a score, {known} stand in the "
-                "sample or in training data, {repeat} are repeats.",
-                n=wish.n,
-                left=n_passed,
-                score=dropped.get("score", 0),
-                known=dropped.get("in_set", 0) + dropped.get("in_training", 0),
-                repeat=dropped.get("repeat", 0),
+            say_count(
+                "{asked} candidates were asked for; {n} is left. Rows that do not count – {reasons}.",
+                "{asked} candidates were asked for; {n} are left. Rows that do not count – {reasons}.",
+                n=n_passed,
+                asked=wish.n,
+                reasons=listed(reasons),
             )
         )
 

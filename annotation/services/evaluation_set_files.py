@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from annotation.models import Campaign, ImportBatch, Job, User
 from annotation.protocol.candidates import CandidateWish, Filter
-from annotation.protocol.diversity import Progress, silent
+from annotation.protocol.diversity import SOFT_LIMIT, Progress, silent
 from annotation.protocol.evaluation_set import SampleWish
 from annotation.protocol.sentences import say
 from annotation.services import uploads
 from annotation.services.errors import Refused
-from annotation.services.evaluation_sets import SetWish, Source, Sources, build, save
+from annotation.services.evaluation_sets import SetWish, Source, Sources, UnusableRows, build, save
 from annotation.services.import_files import give_up_earlier_attempt
 from annotation.services.sentences import with_sentence
 from annotation.services.uploads import Upload
@@ -29,6 +31,10 @@ SET = "set"
 SENT = ("pool", "candidates", "training")
 
 
+class BeingStored(Refused):
+    """This very set is being stored at this moment, asked for a second time."""
+
+
 def wish_of(options: Mapping[str, Any]) -> SetWish:
     """What the form asks for; both parts leave out the same relations."""
     leave_out = tuple(options["leave_out"])
@@ -39,7 +45,9 @@ def wish_of(options: Mapping[str, Any]) -> SetWish:
         candidates = CandidateWish(
             n=options["adversarial_n"],
             threshold=options["threshold"],
-            filter=Filter(kind=options["filter"], keep=options.get("keep"), below=options["below"]),
+            filter=Filter(
+                kind=options["filter"], keep=options.get("keep"), below=options.get("below") or SOFT_LIMIT
+            ),
             leave_out=leave_out,
         )
     return SetWish(seed=options["seed"], sample=sample, candidates=candidates)
@@ -75,11 +83,34 @@ def save_upload(
         return upload
     if upload.preview is None:
         raise Refused(say("The set is not built yet."))
-    kept = upload.files[SET]
-    batches = ImportBatch.objects.filter(campaign=campaign, sha256=kept.sha256, published_at__isnull=False)
-    if not batches.exists():
-        save(campaign, upload.path(SET), upload.preview, name=kept.name, by=by, progress=progress)
+    if not is_stored(campaign, upload):
+        try:
+            name = upload.files[SET].name
+            save(campaign, upload.path(SET), upload.preview, name=name, by=by, progress=progress)
+        except Refused:
+            # Asked for twice at once, the set stands in its own way: what counts is what became of it.
+            if not is_stored(campaign, upload):
+                refuse_while_stored(campaign, upload)
+                raise
     return uploads.finish(upload, upload.preview)
+
+
+def is_stored(campaign: Campaign, upload: Upload) -> bool:
+    """Whether the items of this set are in the campaign, even if nobody came to write that down."""
+    return upload.result is not None or _batches(campaign, upload).filter(published_at__isnull=False).exists()
+
+
+def refuse_while_stored(campaign: Campaign, upload: Upload) -> None:
+    """Refuse while an import of this set is under way and alive."""
+    if _batches(campaign, upload).filter(published_at__isnull=True, lease_until__gt=timezone.now()).exists():
+        raise BeingStored(say("The set is being stored at this moment. Reload the page to see it done."))
+
+
+def _batches(campaign: Campaign, upload: Upload) -> QuerySet[ImportBatch]:
+    """The imports of the set that was built, those under way too."""
+    if SET not in upload.files:
+        return ImportBatch.objects.none()
+    return ImportBatch.objects.filter(campaign=campaign, sha256=upload.files[SET].sha256)
 
 
 def work(job: Job, progress: Callable[..., None]) -> Callable[[], dict[str, Any]]:
@@ -91,6 +122,10 @@ def work(job: Job, progress: Callable[..., None]) -> Callable[[], dict[str, Any]
             give_up_earlier_attempt(job)
         done = save_upload(job.campaign, upload, by=job.created_by, progress=progress)
     else:
-        done = build_upload(job.campaign, upload, progress=progress)
+        try:
+            done = build_upload(job.campaign, upload, progress=progress)
+        except UnusableRows as error:
+            uploads.note(upload, faults=error.shown())
+            raise
     n = (done.preview or {}).get("n", 0)
     return lambda: {"items": n}

@@ -5,26 +5,28 @@ set is described for people, written in the columns that an import reads, and st
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from annotation.formats.errors import FormatError, MissingColumns, RowIssue
 from annotation.formats.pools import read_candidates, read_pool, read_training
-from annotation.formats.rows import FileRows
+from annotation.formats.rows import FileRows, in_line_order
 from annotation.formats.tables import read_table
-from annotation.formats.triples import ORIGIN, read_triples
+from annotation.formats.triples import ORIGIN, ORIGIN_LENGTH, read_triples
 from annotation.formats.writers import Cell, write_csv
 from annotation.models import Campaign, Item, User
 from annotation.protocol.candidates import (
     ADVERSARIAL_CLASS,
+    KEEPING,
+    LIMITED,
     Candidates,
     CandidateWish,
     choose_candidates,
 )
 from annotation.protocol.chance import canonical
 from annotation.protocol.diversity import Progress, silent
-from annotation.protocol.errors import ProtocolError
 from annotation.protocol.evaluation_set import (
     SAMPLED_CLASS,
     PoolTriple,
@@ -39,22 +41,24 @@ from annotation.protocol.text import fold_key
 from annotation.protocol.triple import GENERAL_RELATIONS, TRIPLE
 from annotation.protocol.wording import Wording, default_wording
 from annotation.services.errors import Refused
-from annotation.services.imports import Report, store
+from annotation.services.imports import Report, store, triple_too_long
 from annotation.services.item_files import sha256_of
 from annotation.services.people import audit
+from annotation.services.sentences import with_sentence
 from annotation.services.wording import wording_of
 
 BUILT = "evaluation set built"
 EXAMPLES = 20  # of each slip; the rest is counted
+SHOWN = 50  # rows that cannot be used, on a page
 SAMPLED, CHOSEN = "sample", "candidate"  # why an item is in the set
 
 Document = dict[str, Any]
 
 
 class UnusableRows(Refused):
-    """Rows of a file cannot be used; `issues` are all of them, with their file, line and column."""
+    """Files or rows of them cannot be used; `issues` are all of them, with their file, line and column."""
 
-    def __init__(self, issues: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, issues: Sequence[Mapping[str, Any]], *, options: Sequence[str] = ()) -> None:
         first = issues[0]
         super().__init__(
             say_count(
@@ -63,9 +67,14 @@ class UnusableRows(Refused):
                 n=len(issues),
                 place=_place(first),
                 message=first["message"],
-            )
+            ),
+            options=options,
         )
         self.issues = issues
+
+    def shown(self) -> Document:
+        """The first of them as they are kept for a page, and how many there are in all."""
+        return {"n": len(self.issues), "first": [with_sentence(issue) for issue in self.issues[:SHOWN]]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,8 +139,8 @@ def build(
 ) -> BuiltSet:
     """The set that these files and the seed make.
 
-    Raises FormatError where a file cannot be read, UnusableRows where rows of it cannot, ProtocolError where what is
-    wished for cannot be had.
+    Raises UnusableRows where files or rows of them cannot be used, ProtocolError where what is wished for cannot be
+    had, Refused where the wish is none that a set can be built by.
     """
     _check(sources, wish)
     read = _read(sources, wish, wording or default_wording(TRIPLE.name))
@@ -158,6 +167,8 @@ def _check(sources: Sources, wish: SetWish) -> None:
         raise Refused(say("Training data only matter for candidates; give a file of these too."))
     if wish.sample is None and wish.candidates is None:
         raise Refused(say("Give a pool to draw from, or candidates to choose from, or both."))
+    for issue in triple_too_long(None, triple_id=None, item_class=wish.candidate_class):
+        raise Refused(say("The class of the candidates cannot be used: {why}", why=issue.message))
 
 
 @dataclass(frozen=True)
@@ -169,19 +180,19 @@ class _Read:
 
 
 def _read(sources: Sources, wish: SetWish, wording: Wording) -> _Read:
-    known = (*wording.relations, *wish.leave_out)
+    known = tuple(dict.fromkeys((*wording.relations, *wish.leave_out)))
     issues: list[Mapping[str, Any]] = []
     files: list[Document] = []
+    options: list[str] = []
     found: dict[str, list[FileRows[PoolTriple]]] = {"pool": [], "candidates": [], "training": []}
     for part, source in sources.named():
-        table = read_table(source.path, name=source.name)
-        if part == "pool":
-            rows = read_pool(table, relations=known)
-        elif part == "candidates":
-            rows = read_candidates(table, relations=known, column=wish.score_column)
-        else:
-            rows = read_training(table)
-        issues += [{"file": source.name, **issue.as_json()} for issue in rows.errors]
+        try:
+            rows = _rows(part, source, known, wish)
+        except FormatError as error:
+            issues += _of_file(source.name, [error.as_issue()])
+            options += error.options if isinstance(error, MissingColumns) else ()
+            continue
+        issues += _of_file(source.name, rows.errors)
         found[part].append(rows)
         files.append(
             {
@@ -193,13 +204,37 @@ def _read(sources: Sources, wish: SetWish, wording: Wording) -> _Read:
             }
         )
     if issues:
-        raise UnusableRows(issues)
+        raise UnusableRows(issues, options=options)
     return _Read(
         pool=[row for file in found["pool"] for row in file.rows],
         candidates=[row for file in found["candidates"] for row in file.rows],
         training=frozenset(row.identity for file in found["training"] for row in file.rows),
         files=files,
     )
+
+
+def _rows(part: str, source: Source, known: Collection[str], wish: SetWish) -> FileRows[PoolTriple]:
+    """The rows of a file; what an item cannot hold is an error already here, where its line is known."""
+    table = read_table(source.path, name=source.name)
+    if part == "training":
+        return read_training(table)
+    if part == "pool":
+        rows = read_pool(table, relations=known)
+    else:
+        rows = read_candidates(table, relations=known, column=wish.score_column)
+    # The class of a candidate is not taken over.
+    too_long = [
+        issue
+        for row in rows.rows
+        for issue in triple_too_long(
+            row.line, triple_id=row.id, item_class=row.item_class if part == "pool" else None
+        )
+    ]
+    return replace(rows, errors=in_line_order([*rows.errors, *too_long]))
+
+
+def _of_file(name: str, issues: Iterable[RowIssue]) -> list[Mapping[str, Any]]:
+    return [{"file": name, **issue.as_json()} for issue in issues]
 
 
 def _place(issue: Mapping[str, Any]) -> Sentence:
@@ -234,6 +269,7 @@ class _Building:
 
     def built(self) -> BuiltSet:
         items = [*self._sampled(), *self._chosen()]
+        self._check_origins(items)
         ids = [one.triple.id for one in items]
         with_ids = all(ids) and len({fold_key(one or "") for one in ids}) == len(ids)
         columns = ("triple_id",) * with_ids + ("head", "relation", "tail", "class", ORIGIN)
@@ -271,6 +307,30 @@ class _Building:
             }
         return canonical(origin).decode()
 
+    def _check_origins(self, items: Sequence[_Item]) -> None:
+        too_long = [
+            issue
+            for one in items
+            if (n := len(self._origin(one))) > ORIGIN_LENGTH
+            for issue in _of_file(
+                one.file,
+                [
+                    RowIssue(
+                        one.triple.line,
+                        None,
+                        say(
+                            "What is kept of where the item comes from, its id and label too, has {n} characters; "
+                            "at most {limit} can be stored.",
+                            n=f"{n:,}",
+                            limit=f"{ORIGIN_LENGTH:,}",
+                        ),
+                    )
+                ],
+            )
+        ]
+        if too_long:
+            raise UnusableRows(too_long)
+
     def _document(self, items: Sequence[_Item], columns: Sequence[str]) -> Document:
         slipped = _slipped(items)
         return {
@@ -292,6 +352,7 @@ class _Building:
         }
 
     def _settings(self) -> Document:
+        """What was asked for and had an effect."""
         settings: Document = {"leave_out": list(self.wish.leave_out)}
         if self.wish.sample:
             settings |= {"n": self.wish.sample.n, "minimum": self.wish.sample.minimum}
@@ -302,10 +363,12 @@ class _Building:
                 "threshold": asked.threshold,
                 "above": asked.above,
                 "filter": asked.filter.kind,
-                "keep": asked.filter.keep,
-                "below": asked.filter.below,
                 "class": self.wish.candidate_class,
             }
+            if asked.filter.kind in KEEPING:
+                settings["keep"] = asked.filter.keep
+            if asked.filter.kind in LIMITED:
+                settings["below"] = asked.filter.below
         return settings
 
     def _of_sample(self) -> Document | None:
@@ -445,11 +508,12 @@ def save(
     by: User | None = None,
     progress: Progress = silent,
 ) -> Report:
-    """Store a set that was built, whole or not at all; `path` is its file. What it was built from is written down."""
+    """Store a set that was built, whole, or raise and store nothing; `path` is its file.
+
+    What it was built from is written down.
+    """
     refuse_items(campaign)
     rows = read_triples(read_table(path, name=name), wording=wording_of(campaign))
-    if rows.errors:
-        raise ProtocolError(rows.errors[0].message)
     facts = {
         "n": document["n"],
         "seed": document["seed"],
@@ -465,4 +529,11 @@ def save(
             raise Refused(_HOLDS_ITEMS)  # brought in at the same moment
         audit(campaign, by, BUILT, facts)
 
-    return store(campaign, rows, sha256=sha256_of(path), by=by, progress=progress, together_with=written_down)
+    report = store(
+        campaign, rows, sha256=sha256_of(path), by=by, progress=progress, together_with=written_down
+    )
+    if report.errors:
+        raise UnusableRows(_of_file(name, report.errors))
+    if not report.stored:
+        raise Refused(_HOLDS_ITEMS)  # it disagrees with what was brought in at the same moment
+    return report

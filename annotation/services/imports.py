@@ -9,7 +9,7 @@
 A killed import leaves an unpublished batch, whose lease lapses; the next import of the campaign sweeps it away.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
@@ -132,9 +132,19 @@ def store(
 
 def _checked(file: FileRows[Any]) -> FileRows[Any]:
     """The file with an error for every text that is longer than its column in the database."""
-    found = [
+    found = [issue for row in file.rows for issue in _too_long(row.line, _bounded_texts(row))]
+    return replace(file, errors=in_line_order([*file.errors, *found])) if found else file
+
+
+def triple_too_long(line: int | None, *, triple_id: str | None, item_class: str | None) -> list[RowIssue]:
+    """What no item of triples can hold: an id or a class that is longer than its column in the database."""
+    return _too_long(line, _bounded_of_triple(triple_id, item_class))
+
+
+def _too_long(line: int | None, texts: Iterable[tuple[str, int, str | None]]) -> list[RowIssue]:
+    return [
         RowIssue(
-            row.line,
+            line,
             column,
             say(
                 "The text has {n} characters; at most {limit} can be stored.",
@@ -142,17 +152,21 @@ def _checked(file: FileRows[Any]) -> FileRows[Any]:
                 limit=f"{limit:,}",
             ),
         )
-        for row in file.rows
-        for column, limit, text in _bounded_texts(row)
+        for column, limit, text in texts
         if text is not None and len(text) > limit
     ]
-    return replace(file, errors=in_line_order([*file.errors, *found])) if found else file
+
+
+def _bounded_of_triple(
+    triple_id: str | None, item_class: str | None
+) -> Iterator[tuple[str, int, str | None]]:
+    yield "triple_id", _limit(Item, "key"), triple_id
+    yield "class", _limit(Item, "item_class"), item_class
 
 
 def _bounded_texts(row: Row) -> Iterator[tuple[str, int, str | None]]:
     if isinstance(row, TripleRow):
-        yield "triple_id", _limit(Item, "key"), row.triple_id
-        yield "class", _limit(Item, "item_class"), row.item_class
+        yield from _bounded_of_triple(row.triple_id, row.item_class)
         return
     yield "item_id", _limit(Context, "key"), row.item_id
     yield "pattern", _limit(Unit, "pattern"), row.pattern

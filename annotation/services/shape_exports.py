@@ -5,14 +5,23 @@ The answers are looked at through this as through any other export: whoever call
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import IO, Any
 
 from django.db.models import F
 
-from annotation.formats.adapters.base import JOINT, Adapter, Content, ItemRecord, Judged, joined_name
+from annotation.formats.adapters.base import (
+    JOINT,
+    Adapter,
+    Content,
+    ItemRecord,
+    Judged,
+    joined_name,
+    named_systems,
+    refuse_several,
+)
 from annotation.formats.adapters.registry import shape
 from annotation.formats.cells import excerpt
 from annotation.formats.errors import FormatError
@@ -27,13 +36,20 @@ _PIECE = 1 << 16
 
 @dataclass
 class ShapeExport:
-    """A file in a shape, complete. `left_out` counts the answers that the shape does not carry."""
+    """A file in a shape, complete. `without` counts by reason the answers to its items that the shape does not carry:
+    `cannot_judge`, and `further_verdict` where it holds one an item.
+    """
 
     adapter: Adapter
     file: IO[bytes]
     n_items: int = 0
     n_judgements: int = 0
-    left_out: int = 0
+    without: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def left_out(self) -> int:
+        """The answers that are not in the file, for whatever reason."""
+        return self.without.total()
 
     def chunks(self) -> Iterator[bytes]:
         """The file, once; it is gone after that."""
@@ -55,9 +71,7 @@ def export_shape(
     """The campaign in the shape of that name; FormatError where the shape cannot hold it. Of several systems one can be
     chosen. It is written down as a whole before the first of it is given out, so that nothing is cut off in between.
     """
-    adapter = shape(shape_name, campaign.protocol)
-    if not with_judgements and not adapter.brings_items:
-        raise FormatError(say("{title} holds judgements only, no items.", title=adapter.title))
+    adapter = fitting_shape(campaign, shape_name, with_judgements=with_judgements, system=system, run=run)
     done = ShapeExport(adapter, TemporaryFile())  # noqa: SIM115 - closed when it was given out
     with snapshot():
         items = table(campaign, "items", names=names)
@@ -75,18 +89,60 @@ def export_shape(
     return done
 
 
+def fitting_shape(
+    campaign: Campaign, shape_name: str, *, with_judgements: bool, system: str | None, run: str | None
+) -> Adapter:
+    """The shape of that name; FormatError where there is none, or where it cannot hold what is asked for. No answer is
+    looked at for it.
+    """
+    adapter = shape(shape_name, campaign.protocol)
+    if not with_judgements and not adapter.brings_items:
+        raise FormatError(say("{title} holds judgements only, no items.", title=adapter.title))
+    chosen = system is not None or run is not None
+    if chosen and campaign.protocol != Campaign.Protocol.COMPOUND:
+        raise FormatError(say("Triples have no systems and runs; none can be chosen."))
+    if not chosen and not adapter.one_system:
+        return adapter
+    there = systems_of(campaign)
+    left = [pair for pair in there if system in (None, pair[0]) and run in (None, pair[1])]
+    if chosen and not left:
+        raise FormatError(_nothing_of(there, system, run))
+    if adapter.one_system:
+        refuse_several(left)
+    return adapter
+
+
+def _nothing_of(there: Sequence[tuple[str, str]], system: str | None, run: str | None) -> str:
+    if not there:
+        return say("There are no translations here, of any system.")
+    names = named_systems(there)
+    if run is None:
+        return say(
+            "There is no system “{system}”; there are: {names}.", system=excerpt(system or ""), names=names
+        )
+    if system is None:
+        return say("There is no run “{run}”; there are: {names}.", run=excerpt(run), names=names)
+    return say(
+        "There is no run “{run}” of a system “{system}”; there are: {names}.",
+        run=excerpt(run), system=excerpt(system), names=names,
+    )  # fmt: skip
+
+
 def systems_of(campaign: Campaign) -> list[tuple[str, str]]:
-    """Every system of the campaign with each of its runs; "" is one without a name."""
-    outputs = Output.objects.filter(system__campaign=campaign, batch__published_at__isnull=False)
+    """Every system of the campaign with each of its runs of which translations stand; "" is one without a name."""
+    outputs = Output.objects.filter(
+        system__campaign=campaign, batch__published_at__isnull=False, item__retired_at__isnull=True
+    )
     return list(outputs.order_by("system__name", "run").values_list("system__name", "run").distinct())
 
 
 def _counted(records: Iterator[ItemRecord], done: ShapeExport) -> Iterator[ItemRecord]:
     for record in records:
-        carried = [one for one in record.judgements if one.label or done.adapter.brings_causes]
+        carried = done.adapter.carried(record.judgements)
         done.n_items += 1
         done.n_judgements += len(carried)
-        done.left_out += len(record.judgements) - len(carried)
+        gone = [one for one in record.judgements if one not in carried]
+        done.without.update("further_verdict" if one.label else "cannot_judge" for one in gone)
         yield record
 
 

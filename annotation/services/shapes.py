@@ -137,6 +137,7 @@ def read_shape(
         protocol=campaign.protocol,
         wording=wording_of(campaign),
         annotator=annotator or RELEASED,
+        annotator_given=bool(annotator),
         column=column,
         system=system,
         run=run,

@@ -42,7 +42,10 @@ class KeptFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """What was sent together. `preview` is what the check found, `result` what was stored in the end."""
+    """What was sent together. `preview` is what the check found, `result` what was stored in the end.
+
+    `faults` are rows for which nothing could be made of the files, found where nobody waited for it.
+    """
 
     token: str
     campaign: int
@@ -53,6 +56,7 @@ class Upload:
     created_at: str
     preview: Mapping[str, Any] | None = None
     result: Mapping[str, Any] | None = None
+    faults: Mapping[str, Any] | None = None
 
     @property
     def created(self) -> datetime:

@@ -128,7 +128,7 @@ KEY_WORDS = {
     "looked": gettext_lazy("looked at before"),
     "minimum": gettext_lazy("at least of each"),
     "missing": gettext_lazy("answers missing"),
-    "n": gettext_lazy("number"),
+    "n": gettext_lazy("how many"),
     "n_items": gettext_lazy("items"),
     "name": gettext_lazy("under the name"),
     "names_in_discussion": gettext_lazy("pseudonyms beside answers under discussion"),

@@ -24,8 +24,8 @@ from annotation.protocol.slips import SLIPS
 from annotation.services import evaluation_set_files, import_files, jobs, uploads
 from annotation.services.campaigns import MAX_SEED
 from annotation.services.errors import Refused
-from annotation.services.evaluation_set_files import SET, UPLOAD
-from annotation.services.evaluation_sets import refuse_items
+from annotation.services.evaluation_set_files import SET, UPLOAD, BeingStored
+from annotation.services.evaluation_sets import UnusableRows, refuse_items
 from annotation.services.jobs import worker_health
 from annotation.services.sentences import translated
 from annotation.services.uploads import Upload
@@ -57,7 +57,8 @@ def evaluation_set(request: PersonRequest, member: Membership) -> HttpResponse:
         if upload is not None:
             uploads.discard(upload)
         form.add_error(None, translated(error.sentence if isinstance(error, FormatError) else error.message))
-        return _form_page(request, member, form, status=400)
+        faults = error.shown() if isinstance(error, UnusableRows) else None
+        return _form_page(request, member, form, faults=faults, status=400)
     return redirect("evaluation_set_preview", campaign.slug, upload.token)
 
 
@@ -69,8 +70,18 @@ def _keep(request: PersonRequest, campaign: Campaign, form: EvaluationSetForm) -
 
 
 def _ask_worker(request: PersonRequest, campaign: Campaign, upload: Upload, *, step: str) -> None:
+    """A job for it, unless one is at work already: a second would stand in the way of the first."""
     with transaction.atomic():
         arguments = {"upload": upload.token, "step": step}
+        at_work = Job.objects.filter(
+            campaign=campaign,
+            kind=evaluation_set_files.KIND,
+            arguments__upload=upload.token,
+            arguments__step=step,
+            state=Job.State.RUNNING,
+        )
+        if at_work.exists():
+            return
         job = jobs.request(
             campaign=campaign, kind=evaluation_set_files.KIND, arguments=arguments, by=request.user
         )
@@ -78,10 +89,16 @@ def _ask_worker(request: PersonRequest, campaign: Campaign, upload: Upload, *, s
 
 
 def _form_page(
-    request: PersonRequest, member: Membership, form: EvaluationSetForm, *, status: int = 200
+    request: PersonRequest,
+    member: Membership,
+    form: EvaluationSetForm,
+    *,
+    faults: dict[str, Any] | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     context = {
         "form": form,
+        "faults": faults,
         "stands_against": _stands_against(member.campaign),
         "limit": filesizeformat(uploads.LIMIT),
     }
@@ -162,14 +179,21 @@ def evaluation_set_file(request: PersonRequest, member: Membership, token: UUID)
 @plain_refusals
 @members_only(MANAGER)
 def evaluation_set_save(request: PersonRequest, member: Membership, token: UUID) -> HttpResponse:
-    """Store the set that was shown: at once, or by the worker where it is long."""
+    """Store the set that was shown: at once, or by the worker where it is long.
+
+    Whoever asks twice is led to what became of it.
+    """
     campaign = member.campaign
     upload = _find(campaign, token)
-    if upload.result is None and (upload.preview or {}).get("n", 0) > import_files.IN_REQUEST:
+    is_long = (upload.preview or {}).get("n", 0) > import_files.IN_REQUEST
+    if is_long and not evaluation_set_files.is_stored(campaign, upload):
         refuse_items(campaign)
         _ask_worker(request, campaign, upload, step="save")
     else:
-        evaluation_set_files.save_upload(campaign, upload, by=request.user)
+        try:
+            evaluation_set_files.save_upload(campaign, upload, by=request.user)
+        except BeingStored as error:
+            messages.info(request, translated(error.message))
     return redirect("evaluation_set_preview", campaign.slug, upload.token)
 
 
@@ -177,7 +201,14 @@ def evaluation_set_save(request: PersonRequest, member: Membership, token: UUID)
 @plain_refusals
 @members_only(MANAGER)
 def evaluation_set_discard(request: PersonRequest, member: Membership, token: UUID) -> HttpResponse:
-    """Forget the files and the set; nothing of it was stored."""
-    uploads.discard(_find(member.campaign, token))
+    """Forget the files and the set, unless it was stored, as from another tab."""
+    upload = _find(member.campaign, token)
+    if evaluation_set_files.is_stored(member.campaign, upload):
+        messages.info(
+            request, _("The set is stored already and stays in the campaign; nothing was thrown away.")
+        )
+        return redirect("evaluation_set_preview", member.campaign.slug, upload.token)
+    evaluation_set_files.refuse_while_stored(member.campaign, upload)
+    uploads.discard(upload)
     messages.info(request, _("The upload is thrown away; nothing was stored."))
     return redirect("evaluation_set", member.campaign.slug)

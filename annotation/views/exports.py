@@ -1,6 +1,6 @@
 """Files to take along: items, final labels, judgements."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -14,7 +14,7 @@ from annotation.services.exports import NUMERIC, Cells, Table, names_of, table, 
 from annotation.services.people import audit
 from annotation.services.readings import ANNOTATIONS, answers_to_come, record_reading
 from annotation.services.sentences import translated
-from annotation.services.shape_exports import export_shape, systems_of
+from annotation.services.shape_exports import export_shape, fitting_shape, systems_of
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
@@ -87,16 +87,14 @@ def export_in_shape(request: PersonRequest, member: Membership, shape: str, what
     back for and recorded as in any other export.
     """
     campaign = member.campaign
+    system, run = request.GET.get("system"), request.GET.get("run")
+    answers = what == ANNOTATIONS
     if request.method != "POST" and (still := answers_to_come(campaign, what)):
+        # Nobody is asked about a file that cannot be had.
+        fitting_shape(campaign, shape, with_judgements=answers, system=system, run=run)
         return _asking_back(request, member, what, still=still)
-    done = export_shape(
-        campaign,
-        shape,
-        names=names_of(campaign, real=False),
-        with_judgements=what == ANNOTATIONS,
-        system=request.GET.get("system"),
-        run=request.GET.get("run"),
-    )
+    names = names_of(campaign, real=False)
+    done = export_shape(campaign, shape, names=names, with_judgements=answers, system=system, run=run)
     if request.method == "POST":
         record_reading(campaign, what, by=request.user)
     response = StreamingHttpResponse(done.chunks(), content_type=done.adapter.content_type)
@@ -104,7 +102,7 @@ def export_in_shape(request: PersonRequest, member: Membership, shape: str, what
     response.headers["Content-Disposition"] = content_disposition(filename)
     response.headers["X-Assay-Rows"] = str(done.n_items)
     if done.left_out:
-        response.headers["X-Assay-Left-Out"] = f"cannot_judge={done.left_out}"
+        response.headers["X-Assay-Left-Out"] = _counts(done.without)
     return response
 
 
@@ -125,10 +123,14 @@ def _stream(member: Membership, chosen: Table, what: str, form: str) -> HttpResp
     response.headers["Content-Disposition"] = content_disposition(f"{member.campaign.slug}-{what}.{form}")
     response.headers["X-Assay-Rows"] = str(found.total)
     if chosen.left_out:
-        response.headers["X-Assay-Left-Out"] = ", ".join(f"{why}={n}" for why, n in chosen.left_out.items())
+        response.headers["X-Assay-Left-Out"] = _counts(chosen.left_out)
     if chosen.empty_reason:
         response.headers["X-Assay-Reason"] = _ascii(chosen.empty_reason)
     return response
+
+
+def _counts(left_out: Mapping[str, int]) -> str:
+    return ", ".join(f"{why}={n}" for why, n in left_out.items())
 
 
 def _rows(chosen: Table, rows: Iterator[Cells]) -> Iterator[list[Any]]:

@@ -6,8 +6,9 @@ sentences, which are shown whenever it is read or written.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, ClassVar
 
 from annotation.formats.adapters.packages import Given
@@ -22,7 +23,7 @@ from annotation.formats.rows import FileRows, Table, in_line_order
 from annotation.formats.tables import checked
 from annotation.formats.triples import TripleRow, read_triples
 from annotation.protocol.base import get_protocol
-from annotation.protocol.sentences import Sentence, say
+from annotation.protocol.sentences import Sentence, listed, say
 from annotation.protocol.wording import Wording
 
 BOTH = ("compound", "triple")
@@ -35,13 +36,15 @@ Record = tuple[int, dict[str, Any] | RowIssue]  # a line and what stands there
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is known beside the file. `annotator` judged where nothing says who did; `column` names the field of the
+    """What is known beside the file. `annotator` judged where nothing says who did, `annotator_given` if somebody named
+    them for this file; `column` names the field of the
     labels where a shape leaves it open; `system` and `run` hold for items that do not name their own.
     """
 
     protocol: str
     wording: Wording
     annotator: str
+    annotator_given: bool = False
     column: str | None = None
     system: str | None = None
     run: str | None = None
@@ -120,6 +123,10 @@ class Adapter(ABC):
     @abstractmethod
     def read(self, found: Given, asked: Asked) -> Found:
         """Everything the files say; FormatError where they cannot be read as this shape at all."""
+
+    def carried(self, judged: Sequence[Judged]) -> Sequence[Judged]:
+        """Those of an item's judgements that are written."""
+        return [one for one in judged if one.label or self.brings_causes]
 
     @abstractmethod
     def write(self, content: Content) -> Iterator[bytes]:
@@ -295,6 +302,23 @@ def with_warnings(file: FileRows[Any], found: Iterable[RowIssue]) -> FileRows[An
 def noted(n: int, sentence: Sentence) -> list[RowIssue]:
     """A warning about the whole file, where there is anything to say it of."""
     return [RowIssue(None, None, sentence)] if n else []
+
+
+def named_systems(systems: Iterable[tuple[str, str]]) -> Sentence:
+    """Systems with their runs, for people: the first of many."""
+    names = (f"{system or '–'}/{run}" if run else system or "–" for system, run in islice(systems, 20))
+    return listed([excerpt(name, 40) for name in names])
+
+
+def refuse_several(systems: Collection[tuple[str, str]]) -> None:
+    """A FormatError where a shape that holds one system and run is to hold several."""
+    if len(systems) > 1:
+        raise FormatError(
+            say(
+                "This shape holds the translations of one system and run; there are: {names}.",
+                names=named_systems(systems),
+            )
+        )
 
 
 def plain(text: str, *, what: str, record: ItemRecord, forbidden: Callable[[str], bool]) -> str:

@@ -8,13 +8,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from annotation.formats.adapters.base import Adapter, Asked, Content, Found, ItemRecord, plain
+from annotation.formats.adapters.base import (
+    Adapter,
+    Asked,
+    Content,
+    Found,
+    ItemRecord,
+    Judged,
+    plain,
+    refuse_several,
+)
 from annotation.formats.adapters.packages import Given, pack
 from annotation.formats.cells import excerpt, is_blank
 from annotation.formats.cognition import CognitionFiles, read_cognition, verdicts
 from annotation.formats.errors import FormatError
 from annotation.formats.writers import write_xlsx
-from annotation.protocol.sentences import listed, say
+from annotation.protocol.sentences import say
 
 _SOURCES, _COMPOUNDS, _REFERENCES = (".en", ".src"), (".compound",), (".zh", ".ref")
 _TRANSLATIONS = (".xlsx", ".xlsm", ".csv", ".tsv", ".jsonl", ".hyp")
@@ -66,9 +75,16 @@ class Cognition(Adapter):
             files = read_cognition(**paths, system=system, run=asked.run, wording=asked.wording)
         return found_in(files, asked)
 
+    def carried(self, judged: Sequence[Judged]) -> Sequence[Judged]:
+        labelled = (one for one in judged if one.label)
+        first = min(labelled, key=lambda one: one.slot, default=None)
+        return [] if first is None else [first]
+
     def write(self, content: Content) -> Iterator[bytes]:
         records = list(content.records)
-        _refuse_several_systems(records)
+        refuse_several(
+            {(record.cells["system"] or "", record.cells["run"] or ""): None for record in records}
+        )
         stem = _stem(records) or content.stem
         system = (records[0].cells["system"] or "") if records else ""
         name = f"{stem}-{system}.xlsx" if system and not _FORBIDDEN & set(system) else f"{stem}.xlsx"
@@ -77,9 +93,20 @@ class Cognition(Adapter):
                 (f"{stem}.en", _lines(records, "source")),
                 (f"{stem}.compound", _lines(records, "compound")),
                 (f"{stem}.zh", _lines(records, "reference")),
-                (name, _workbook(records, with_verdicts=content.with_judgements)),
+                (name, self._workbook(records, with_verdicts=content.with_judgements)),
             ]
         )
+
+    def _workbook(self, records: Iterable[ItemRecord], *, with_verdicts: bool) -> Iterator[bytes]:
+        columns = ("src", "hyp", "human eval") if with_verdicts else ("src", "hyp")
+        rows = (
+            (record.cells["source"], record.cells["translation"], self._verdict(record))[: len(columns)]
+            for record in records
+        )
+        return write_xlsx(columns, rows, numeric={"human eval": int})
+
+    def _verdict(self, record: ItemRecord) -> int | None:
+        return next((int(one.label) for one in self.carried(record.judgements)), None)
 
 
 def found_in(files: CognitionFiles, asked: Asked) -> Found:
@@ -127,20 +154,6 @@ def _system_of(parts: dict[str, str]) -> str | None:
     return name.removeprefix(f"{stem}-") if name.startswith(f"{stem}-") and name != f"{stem}-" else None
 
 
-def _refuse_several_systems(records: Sequence[ItemRecord]) -> None:
-    systems = list(
-        dict.fromkeys((record.cells["system"] or "", record.cells["run"] or "") for record in records)
-    )
-    if len(systems) > 1:
-        names = [excerpt(f"{system}/{run}" if run else system, 40) for system, run in systems[:20]]
-        raise FormatError(
-            say(
-                "This shape holds the translations of one system and run; there are: {names}.",
-                names=listed(names),
-            )
-        )
-
-
 def _stem(records: Sequence[ItemRecord]) -> str | None:
     """The name that the items' ids are made of, where they are those of this layout."""
     stem = ((records[0].cells.get("item_id") or "") if records else "").rpartition("-")[0]
@@ -163,17 +176,3 @@ def _lines(records: Iterable[ItemRecord], column: str) -> Iterator[bytes]:
                 )
             )
         yield f"{text}\n".encode()
-
-
-def _workbook(records: Iterable[ItemRecord], *, with_verdicts: bool) -> Iterator[bytes]:
-    columns = ("src", "hyp", "human eval") if with_verdicts else ("src", "hyp")
-    rows = (
-        (record.cells["source"], record.cells["translation"], _verdict(record))[: len(columns)]
-        for record in records
-    )
-    return write_xlsx(columns, rows, numeric={"human eval": int})
-
-
-def _verdict(record: ItemRecord) -> int | None:
-    judged = sorted(record.judgements, key=lambda one: one.slot)
-    return next((int(one.label) for one in judged if one.label), None)

@@ -74,8 +74,7 @@ class CrowdKit(Adapter):
         rows = (
             (record.name, judged.annotator, judged.label)
             for record in content.records
-            for judged in record.judgements
-            if judged.label
+            for judged in self.carried(record.judgements)
         )
         return write_csv(_COLUMNS, rows, mark=False)
 

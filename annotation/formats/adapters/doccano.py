@@ -2,7 +2,8 @@
 
 Source: doccano's own export (`backend/data_export`) and import: the members `id`, `text`, `label` (a list of names),
 `Comments`, and whatever else the text was imported with beside them, or under `meta`. A project in which everybody
-labels on their own is exported as an archive with one file for each person, called by their name.
+labels on their own is exported as an archive with one file for each person, called by their name; one in which all
+share their labels as an archive with the file `all.jsonl`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,6 +36,7 @@ from annotation.formats.writers import CONTENT_TYPES, json_line
 from annotation.protocol.sentences import say
 
 _EXTENSIONS = (".jsonl", ".json", ".ndjson")
+_SHARED = "all"  # the file of everybody together
 _META = ("meta", "metadata")
 _COMMENTS = ("Comments", "comments")
 # What is no column of an item, wherever a version of doccano or this writer puts it.
@@ -98,7 +100,7 @@ class Doccano(Adapter):
         reader = _Lines(asked, serial=several)
         encodings: list[str] = []
         for path, data in found.files.items():
-            annotator = PurePosixPath(path).stem if several else asked.annotator
+            annotator = _author(found, path, asked)
             try:
                 encodings.append(reader.read(path, data, annotator=annotator))
             except FormatError as error:
@@ -120,6 +122,13 @@ class Doccano(Adapter):
             judged: tuple[Judged | None, ...] = record.judgements if content.with_judgements else ()
             lines = [json_line(_line(record, content, one)) for one in judged or (None,)]
             yield ("\n".join(lines) + "\n").encode()
+
+
+def _author(found: Given, path: str, asked: Asked) -> str:
+    """Who judged what is in a file: the person it is called by in an archive, or among several files."""
+    stem = PurePosixPath(path).stem
+    alone_and_named = found.packed and stem.lower() != _SHARED and not asked.annotator_given
+    return stem if len(found.files) > 1 or alone_and_named else asked.annotator
 
 
 def _line(record: ItemRecord, content: Content, judged: Judged | None) -> dict[str, Any]:

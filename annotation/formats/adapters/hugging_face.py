@@ -41,6 +41,7 @@ from annotation.protocol.sentences import say
 CARD = "README.md"
 ITEMS, VOTES = "items", "votes"
 _ROW = "row"  # the number of an item, which its judgements name
+_PLACES = (_ROW, "position")  # tell the order and which item is meant, and are no columns of items
 _MAX_FRONT_MATTER = 1 << 18
 _MAX_CONFIGS = 100
 _UNSPLIT = "test"  # where items have no split
@@ -112,7 +113,8 @@ class HuggingFace(Adapter):
             format=self.name,
             encoding=source.encoding,
         )
-        items = with_warnings(items, source.warnings)
+        unknown = tuple(name for name in items.unknown_columns if fold_header(name) not in _PLACES)
+        items = replace(with_warnings(items, source.warnings), unknown_columns=unknown)
         votes = next((table for table in tables if table is not source and _is_votes(table)), None)
         if votes is None:
             return Found(items=items, judgements=None)
@@ -359,11 +361,7 @@ def _judgements(
 ) -> FileRows[JudgementRow] | None:
     """The rows of the votes, each with the line of its item, found by the number or the id that both name."""
     by = next(
-        (
-            name
-            for name in (_ROW, "position", "item_id", "triple_id")
-            if name in votes.columns & source.columns
-        ),
+        (name for name in (*_PLACES, "item_id", "triple_id") if name in votes.columns & source.columns),
         None,
     )
     if by is None:

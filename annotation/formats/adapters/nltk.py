@@ -59,9 +59,7 @@ class Nltk(Adapter):
     def write(self, content: Content) -> Iterator[bytes]:
         lines: list[str] = []
         for record in content.records:
-            for judged in record.judgements:
-                if not judged.label:
-                    continue
+            for judged in self.carried(record.judgements):
                 coder = plain(judged.annotator, what="coder", record=record, forbidden=_ENDS.__contains__)
                 item = plain(record.name, what="name", record=record, forbidden=_ENDS.__contains__)
                 lines.append(f"{coder}\t{item}\t{judged.label}\n")

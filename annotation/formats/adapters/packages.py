@@ -12,6 +12,8 @@ from typing import IO
 
 from annotation.formats.cells import excerpt
 from annotation.formats.errors import FormatError
+from annotation.formats.workbook import CONTENTS
+from annotation.formats.writers import timeless
 from annotation.protocol.sentences import say
 
 MAX_UNPACKED = 256 << 20  # bytes of all files together
@@ -21,18 +23,18 @@ MAX_RATIO = 200
 _RATIO_FROM = 16 << 20  # bytes unpacked; below, nothing is at stake
 _CHUNK = 1 << 16
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_OFFICE = "[Content_Types].xml"  # stands in every workbook, which is an archive as well
-_DATE = (1980, 1, 1, 0, 0, 0)  # the first that an archive can hold
-_MODE = 0o644 << 16
-_UNIX = 3
+_WORKBOOKS = (".xlsx", ".xlsm")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What somebody brings: `name` for people, and the bytes of each file by its path, in the order of these."""
+    """What somebody brings: `name` for people, and the bytes of each file by its path, in the order of these. `packed`:
+    they came in an archive or a folder, whose maker named even a single file.
+    """
 
     name: str
     files: Mapping[str, bytes]
+    packed: bool = False
 
     @property
     def only(self) -> tuple[str, bytes]:
@@ -49,9 +51,11 @@ def given(paths: Sequence[Path], *, name: str | None = None) -> Given:
     if len(paths) == 1:
         path, told = paths[0], name or paths[0].name
         if path.is_dir():
-            return Given(name=told, files=_of_folder(path))
+            return Given(name=told, files=_of_folder(path), packed=True)
         data = _bytes_of(path)
-        return Given(name=told, files=of_archive(data) if is_archive(data) else {told: data})
+        if is_archive(data, name=told):
+            return Given(name=told, files=of_archive(data), packed=True)
+        return Given(name=told, files={told: data})
     files: dict[str, bytes] = {}
     for path in paths:
         if path.name in files:
@@ -60,15 +64,17 @@ def given(paths: Sequence[Path], *, name: str | None = None) -> Given:
     return Given(name=", ".join(files), files=files)
 
 
-def is_archive(data: bytes) -> bool:
-    """Whether the bytes are a zip archive of files, and no workbook, which is one too."""
+def is_archive(data: bytes, *, name: str) -> bool:
+    """Whether the bytes are a zip archive of files, and no workbook, which is one too. What a damaged one was to be is
+    seen by its name and its beginning.
+    """
     if not data.startswith(_ZIP):
         return False
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
-            return _OFFICE not in archive.namelist()
+            return CONTENTS not in archive.namelist()
     except zipfile.BadZipFile:
-        return False
+        return not (name.lower().endswith(_WORKBOOKS) or CONTENTS.encode() in data)
 
 
 def of_archive(data: bytes) -> dict[str, bytes]:
@@ -87,9 +93,13 @@ def of_archive(data: bytes) -> dict[str, bytes]:
                 files[path] = _member(archive, entry)
     except FormatError:
         raise
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+    except zipfile.BadZipFile as error:
         raise FormatError(
-            say("The archive cannot be read: it is damaged, has a password, or is packed in an unusual way.")
+            say("The zip archive is damaged, or a part of it is missing. Make it, or send it, again.")
+        ) from error
+    except (NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+        raise FormatError(
+            say("The archive cannot be read: it has a password, or is packed in an unusual way.")
         ) from error
     return _without_root(files)
 
@@ -99,10 +109,7 @@ def pack(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
     with TemporaryFile() as target:
         with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
             for path, chunks in files:
-                entry = zipfile.ZipInfo(path, _DATE)
-                entry.external_attr = _MODE
-                entry.create_system = _UNIX
-                with archive.open(entry, "w", force_zip64=True) as member:
+                with archive.open(timeless(path), "w", force_zip64=True) as member:
                     for chunk in chunks:
                         member.write(chunk)
         yield from _chunks(target)

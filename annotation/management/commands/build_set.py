@@ -3,7 +3,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from annotation.management.base import (
     changeable_campaign,
     counted,
     number,
+    unusable,
     write_output,
 )
 from annotation.models import Campaign
@@ -24,6 +25,8 @@ from annotation.protocol.candidates import (
     ADVERSARIAL_CLASS,
     DROPPED,
     FILTERS,
+    KEEPING,
+    LIMITED,
     THRESHOLD,
     CandidateWish,
     Filter,
@@ -36,6 +39,7 @@ from annotation.services.evaluation_sets import BuiltSet, SetWish, Source, Sourc
 from annotation.services.wording import wording_of
 
 EVERY = 1.0  # seconds between two lines of progress
+_FLAGS = {"candidate_class": "--class"}
 
 
 class Command(AssayCommand):
@@ -52,7 +56,7 @@ class Command(AssayCommand):
             "--pool", help="head, relation, tail; class, label and triple_id where it has them"
         )
         parser.add_argument("--n", type=int, help="how many triples of the pool")
-        parser.add_argument("--minimum", type=int, default=0, help="at least so many of each relation (0)")
+        parser.add_argument("--minimum", type=int, help="at least so many of each relation (0)")
         parser.add_argument(
             "--leave-out",
             nargs="*",
@@ -66,22 +70,21 @@ class Command(AssayCommand):
         at_least = parser.add_mutually_exclusive_group()
         at_least.add_argument("--threshold", type=number, help=f"score at least this ({THRESHOLD})")
         at_least.add_argument("--above", type=number, help="score higher than this, in place of --threshold")
-        parser.add_argument("--filter", choices=FILTERS, default=FILTERS[0], help=f"({FILTERS[0]})")
+        parser.add_argument("--filter", choices=FILTERS, help=f"({FILTERS[0]})")
         parser.add_argument(
             "--keep",
             type=int,
-            help="self-bleu, g-daug: how many pass the filter (half of them; as many as --adversarial-n)",
+            help="how many pass the filter (self-bleu: half of those that come to it, at least --adversarial-n; "
+            "g-daug: --adversarial-n)",
         )
         parser.add_argument(
             "--below",
             type=number,
-            default=SOFT_LIMIT,
             help=f"soft-uniqueness: BLEU below this ({SOFT_LIMIT})",
         )
         parser.add_argument(
             "--class",
             dest="candidate_class",
-            default=ADVERSARIAL_CLASS,
             help=f"of the candidates chosen ({ADVERSARIAL_CLASS}); “” for none",
         )
         parser.add_argument(
@@ -100,6 +103,7 @@ class Command(AssayCommand):
         parser.add_argument("--title", default="", help="with --create")
 
     def run(self, **options: Any) -> Outcome:
+        _refuse_without_effect(options)
         wish, sources = _wish(options), _sources(options)
         check_seed(options["seed"])
         if options["create"] and not options["campaign"]:
@@ -110,8 +114,8 @@ class Command(AssayCommand):
             wording = wording_of(campaign) if campaign else None
             found = build(sources, wish, wording=wording, progress=self._progress())
         except UnusableRows as error:
-            document = {"errors": [dict(issue) for issue in error.issues]}
-            return Outcome(document, "\n".join(_issues(error.issues)), ok=False)
+            hint = "Another column can be named with --column." if error.options else ""
+            return unusable(error.issues, hint=hint)
         document = found.document | {"output": options["output"], "campaign": options["campaign"]}
         if options["campaign"]:
             self._store(found, campaign, options)
@@ -150,11 +154,32 @@ class Command(AssayCommand):
         return tell
 
 
+def _refuse_without_effect(options: dict[str, Any]) -> None:
+    """Options that change nothing beside these others: whoever gives them means something else."""
+    given = {name for name, value in options.items() if value is not None and value != []}
+    if "minimum" in given and "pool" not in given:
+        raise Usage("--minimum is for the sample of a --pool, and there is none.")
+    if "adversarial" not in given:
+        for name in ("column", "threshold", "above", "filter", "keep", "below", "candidate_class"):
+            if name in given:
+                raise Usage(
+                    f"{_FLAGS.get(name, f'--{name}')} is for candidates, and there is no --adversarial."
+                )
+    kind = options["filter"] or FILTERS[0]
+    for name, filters in (("keep", KEEPING), ("below", LIMITED)):
+        if name in given and kind not in filters:
+            raise Usage(
+                f"--{name} is for --filter {' and '.join(sorted(filters, reverse=True))}, not for {kind}."
+            )
+    if options["title"] and not options["create"]:
+        raise Usage("--title is for --create.")
+
+
 def _wish(options: dict[str, Any]) -> SetWish:
     leave_out = tuple(dict.fromkeys(options["leave_out"]))
     sample = candidates = None
     if options["n"] is not None:
-        sample = SampleWish(n=options["n"], minimum=options["minimum"], leave_out=leave_out)
+        sample = SampleWish(n=options["n"], minimum=options["minimum"] or 0, leave_out=leave_out)
     if options["adversarial_n"] is not None:
         above = options["above"] is not None
         threshold = THRESHOLD if options["threshold"] is None else options["threshold"]
@@ -162,14 +187,20 @@ def _wish(options: dict[str, Any]) -> SetWish:
             n=options["adversarial_n"],
             threshold=options["above"] if above else threshold,
             above=above,
-            filter=Filter(kind=options["filter"], keep=options["keep"], below=options["below"]),
+            filter=Filter(
+                kind=options["filter"] or FILTERS[0],
+                keep=options["keep"],
+                below=SOFT_LIMIT if options["below"] is None else options["below"],
+            ),
             leave_out=leave_out,
         )
     return SetWish(
         seed=options["seed"],
         sample=sample,
         candidates=candidates,
-        candidate_class=options["candidate_class"],
+        candidate_class=ADVERSARIAL_CLASS
+        if options["candidate_class"] is None
+        else options["candidate_class"],
         score_column=options["column"],
     )
 
@@ -183,18 +214,6 @@ def _sources(options: dict[str, Any]) -> Sources:
         candidates=source(options["adversarial"]) if options["adversarial"] else None,
         training=[source(path) for path in options["training"]],
     )
-
-
-def _issues(issues: Sequence[Any], limit: int = 50) -> list[str]:
-    lines = []
-    for issue in issues[:limit]:
-        place = ", ".join(
-            [issue["file"]]
-            + ([f"line {issue['line']}"] if issue["line"] is not None else [])
-            + ([f"column {issue['column']}"] if issue["column"] is not None else [])
-        )
-        lines.append(f"error: {place}: {issue['message']}")
-    return lines if len(issues) <= limit else [*lines, f"… and {len(issues) - limit} more (see --json)"]
 
 
 def describe(found: BuiltSet) -> list[str]:

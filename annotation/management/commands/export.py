@@ -55,6 +55,8 @@ class Command(AssayCommand):
         campaign = get_campaign(options["slug"])
         if options["format"] in SHAPES:
             return self._in_shape(campaign, **options)
+        if options["system"] is not None or options["run"] is not None or options["names"]:
+            raise Usage("--system, --run and --names are for the shapes of other programs; leave them out.")
         if options["wide"] and options["history"]:
             raise Usage("--wide holds the current labels only; leave out --history.")
         names = names_of(campaign, real=not options["pseudonyms"])
@@ -78,8 +80,8 @@ class Command(AssayCommand):
         if options["what"] == "labels" or options["wide"] or options["history"] or options["unlabelled"]:
             raise Usage("A shape holds --what items, or annotations with their items, as they stand.")
         answers = options["what"] == ANNOTATIONS
-        if answers and options["names"]:
-            audit(campaign, None, "names exported", {"format": options["format"]})
+        if options["names"] and (options["pseudonyms"] or not answers):
+            raise Usage("--names is for annotations, and goes without --pseudonyms.")
         done = export_shape(
             campaign,
             options["format"],
@@ -88,17 +90,22 @@ class Command(AssayCommand):
             system=options["system"],
             run=options["run"],
         )
+        if options["names"]:
+            audit(campaign, None, "names exported", {"format": options["format"]})
         record_reading(campaign, options["what"], by=None)
         document = {
             "shape": done.adapter.name,
             "rows": done.n_items,
             "judgements": done.n_judgements,
             "left_out": done.left_out,
+            "left_out_by_reason": dict(done.without),
             "not_carried": list(done.adapter.lacks),
         }
         notes = not_carried(done.adapter)
-        if done.left_out:
-            notes.append(f"Not in the file: {counted(done.left_out, 'answer')} “cannot judge”.")
+        if n := done.without["cannot_judge"]:
+            notes.append(f"Not in the file: {counted(n, 'answer')} “cannot judge”.")
+        if n := done.without["further_verdict"]:
+            notes.append(f"Not in the file: {counted(n, 'further verdict')}; the shape holds one an item.")
         if options["output"]:
             write_output(options["output"], done.chunks())
             summary = (

@@ -1,5 +1,6 @@
 """Bring in judgements made elsewhere."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ class Command(AssayCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("slug")
-        parser.add_argument("file")
+        parser.add_argument("files", nargs="+", metavar="FILE")
+        parser.add_argument("--dry-run", action="store_true", help="show what would be stored; store nothing")
         parser.add_argument("--annotator", help=f"for a file without that column; default: {RELEASED}")
         parser.add_argument(
             "--round",
@@ -47,17 +49,20 @@ class Command(AssayCommand):
         parser.add_argument(
             "--shape",
             choices=sorted(SHAPES),
-            help="the shape of the file, which another program wrote; its items must be there",
+            help="the shape of the files, which another program wrote; their items must be there",
         )
 
     def run(self, **options: Any) -> Outcome:
-        campaign = changeable_campaign(options["slug"])
+        campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])
         if options["annotator"] is not None and not options["annotator"].strip():
             raise Usage("--annotator needs a name.")
-        path = Path(options["file"])
-        shape_name = options["shape"] or recognised(campaign, [path])
+        paths = [Path(given) for given in options["files"]]
+        path = paths[0]
+        shape_name = options["shape"] or recognised(campaign, paths)
         if shape_name:
-            return _in_shape(campaign, path, shape_name, **options)
+            return _in_shape(campaign, paths, shape_name, **options)
+        if len(paths) > 1 or path.is_dir():
+            raise Usage("Name the shape of these files: --shape NAME.")
         file = read_judgements(
             read_table(path, name=path.name),
             protocol=campaign.protocol,
@@ -67,34 +72,40 @@ class Command(AssayCommand):
             round=options["round"],
             wording=wording_of(campaign),
         )
-        repeats = options["round"] == Round.Kind.REPEAT
-        report = import_judgements(campaign, file, by_position=options["by_position"], repeats=repeats)
-        return Outcome(report.as_json(), describe(report), ok=report.ok)
+        report = import_judgements(
+            campaign,
+            file,
+            by_position=options["by_position"],
+            repeats=options["round"] == Round.Kind.REPEAT,
+            dry_run=options["dry_run"],
+        )
+        return Outcome(report.as_json(), describe(report, stored=not options["dry_run"]), ok=report.ok)
 
 
-def _in_shape(campaign: Campaign, path: Path, shape_name: str, **options: Any) -> Outcome:
-    """The judgements of a file in the shape of another program, without its items."""
+def _in_shape(campaign: Campaign, paths: Sequence[Path], shape_name: str, **options: Any) -> Outcome:
+    """The judgements of files in the shape of another program, without their items."""
     if options["by_position"]:
         raise Usage("A file in a shape is not read by position.")
     file = read_shape(
-        campaign, [path], shape_name=shape_name, annotator=options["annotator"], column=options["column"]
+        campaign, paths, shape_name=shape_name, annotator=options["annotator"], column=options["column"]
     )
     judged = file.judgements_alone()
     if judged is None:
         raise FormatError(say("The file holds no judgements."))
     repeats = options["round"] == Round.Kind.REPEAT
-    report = import_judgements(campaign, judged, repeats=repeats)
+    report = import_judgements(campaign, judged, repeats=repeats, dry_run=options["dry_run"])
     document = report.as_json() | {"shape": shape_name, "not_carried": list(file.adapter.lacks)}
-    return Outcome(document, "\n".join([describe(report), *not_carried(file.adapter)]), ok=report.ok)
+    summary = describe(report, stored=not options["dry_run"])
+    return Outcome(document, "\n".join([summary, *not_carried(file.adapter)]), ok=report.ok)
 
 
-def describe(report: JudgementReport) -> str:
+def describe(report: JudgementReport, *, stored: bool) -> str:
     """The report for people."""
     head = (
-        f"{report.file.name}: {counted(report.file.n_rows, 'row')}, {counted(report.added, 'judgement')} added, "
-        f"{report.unchanged} there already."
+        f"{report.file.name}: {counted(report.file.n_rows, 'row')}, {counted(report.added, 'judgement')} "
+        f"{'added' if stored else 'new'}, {report.unchanged} there already."
     )
-    if not report.ok:
+    if not (stored and report.ok):
         head += " Nothing was stored."
     document = report.as_json()
     return "\n".join([head, *describe_issues(document)])

@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from annotation.formats.adapters.base import Asked, Found
-from annotation.formats.adapters.packages import Given, of_archive
+from annotation.formats.adapters.packages import Given, given, is_archive, of_archive
 from annotation.formats.adapters.registry import SHAPES, shape, shape_of
 from annotation.formats.compound_units import CompoundRow
 from annotation.formats.errors import FormatError
@@ -365,6 +366,32 @@ def test_doccano_takes_each_file_of_an_archive_for_one_person() -> None:
     assert "bo.jsonl holds lines 2 to 2" in warnings(found)
 
 
+@pytest.mark.parametrize(
+    ("name", "packed", "told", "who"),
+    [
+        ("alice.jsonl", True, None, "alice"),
+        ("alice.jsonl", True, "mei", "mei"),
+        ("all.jsonl", True, None, "released"),
+        ("alice.jsonl", False, None, "released"),
+    ],
+)
+def test_doccano_takes_the_only_file_of_an_archive_for_one_person(
+    tmp_path: Path, name: str, packed: bool, told: str | None, who: str
+) -> None:
+    content = lines({"id": 1, "text": "x", "meta": TRIPLE, "label": ["1"]})
+    path = tmp_path / ("dataset.zip" if packed else name)
+    path.write_bytes(archive((name, content), (f"__MACOSX/._{name}", b"x")) if packed else content)
+    asked = Asked(
+        protocol="triple",
+        wording=default_wording("triple"),
+        annotator=told or "released",
+        annotator_given=told is not None,
+    )
+    found = SHAPES["doccano"].read(given([path]), asked)
+    assert judged(found) == [("t1", who, "1")]
+    assert "counted through" not in warnings(found)
+
+
 def test_doccano_takes_the_text_of_a_compound_for_its_translation() -> None:
     meta = {name: value for name, value in COMPOUND.items() if name != "translation"}
     found = read(
@@ -636,6 +663,18 @@ def test_hugging_face_names_the_file_that_cannot_be_read(data: bytes, sentence: 
         read("huggingface", {"README.md": card(ITEMS), "data/a.csv": data})
 
 
+def test_hugging_face_says_that_a_file_of_it_is_an_archive() -> None:
+    with pytest.raises(FormatError, match=r"data/a\.csv: This is a zip archive and no workbook"):
+        read("huggingface", {"README.md": card(ITEMS), "data/a.csv": archive(("a.csv", CSV))})
+
+
+def test_hugging_face_knows_the_numbers_of_its_own_rows() -> None:
+    config = "- config_name: items\n  data_files: d.jsonl\n"
+    found = read("huggingface", {"README.md": card(config), "d.jsonl": lines({"row": 1, **TRIPLE, "x": 1})})
+    assert found.items is not None
+    assert found.items.unknown_columns == ("x",)
+
+
 def test_hugging_face_refuses_a_broken_parquet_file() -> None:
     config = "- config_name: items\n  data_files: a.parquet\n"
     with pytest.raises(FormatError, match=r"a\.parquet: The Parquet file cannot be read"):
@@ -683,13 +722,20 @@ def test_an_archive_gives_its_files_without_what_systems_leave_behind() -> None:
         (archive(), "no file"),
         (archive(("a", b"\0" * (40 << 20)), packed=True), "more than can be read"),
         (archive(*[(f"{n}", b"") for n in range(2001)]), "more than 2,000 files"),
-        (archive(("a.csv", b"1" * 100))[:-30], "cannot be read"),
-        (archive(("a.csv", b"1" * 100)).replace(b"1" * 100, b"2" * 100), "cannot be read"),
+        (archive(("a.csv", b"1" * 100))[:-30], "is damaged"),
+        (archive(("a.csv", b"1" * 100)).replace(b"1" * 100, b"2" * 100), "is damaged"),
     ],
 )
 def test_a_hostile_archive_is_refused(data: bytes, sentence: str) -> None:
     with pytest.raises(FormatError, match=sentence):
         of_archive(data)
+
+
+def test_a_damaged_archive_is_told_from_a_damaged_workbook() -> None:
+    sheet = workbook(["a"], ["1"])[:-30]
+    assert is_archive(archive(("a.csv", b"1" * 100))[:-30], name="a.zip")
+    assert not is_archive(sheet, name="upload")
+    assert not is_archive(b"PK\x03\x04broken", name="a.xlsx")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

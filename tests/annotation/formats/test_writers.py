@@ -263,3 +263,12 @@ def test_it_lets_no_path_quote_or_line_break_into_the_header(name: str) -> None:
     assert not re.search(r'[\\/"\x00-\x1f\x7f\u2028]', decoded(header))
     assert not decoded(header).startswith(".")
     assert len(decoded(header)) <= 120
+
+
+def test_a_workbook_tells_nothing_of_the_day_on_which_it_is_written() -> None:
+    first = write("xlsx", ["a"], [["x"], ["y"]])
+    with zipfile.ZipFile(io.BytesIO(first)) as archive:
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_DEFLATED}
+        assert archive.read("docProps/core.xml").count(b"1980-01-01T00:00:00Z") == 2
+    assert write("xlsx", ["a"], [["x"], ["y"]]) == first

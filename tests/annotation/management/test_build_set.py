@@ -90,8 +90,8 @@ def test_rows_that_cannot_be_used_are_all_named(files: tuple[str, str], tmp_path
     ran = run("build_set", "--pool", bad, "--n", "1", "--seed", "1")
     assert ran.code == 1
     assert ran.err.splitlines() == [
-        "error: bad.csv, line 2, column tail: The cell is empty, but is needed.",
-        "error: bad.csv, line 2, column relation: “xwant” is no relation; did you mean “xWant”?",
+        "error: bad.csv, line 2, column “tail”: The cell is empty, but is needed.",
+        "error: bad.csv, line 2, column “relation”: “xwant” is no relation; did you mean “xWant”?",
     ]
     document = json.loads(run("build_set", "--pool", bad, "--n", "1", "--seed", "1", "--json").out)
     assert document["errors"][0] == {
@@ -133,3 +133,63 @@ def test_it_chooses_triples_to_train_on(files: tuple[str, str], tmp_path: Path) 
     assert document["candidates"]["dropped"]["score"] == 1
     assert document["candidates"]["diversity"]["after"]["n"] == document["n"] == 12
     assert document["sample"] is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "column", "limit"),
+    [({"class": "c" * 41}, "class", "40"), ({"triple_id": "i" * 1001}, "triple_id", "1,000")],
+)
+def test_what_no_item_can_hold_is_refused_before_anything_is_stored(
+    tmp_path: Path, cells: dict[str, str], column: str, limit: str
+) -> None:
+    pool = str(write_csv(tmp_path / "pool.csv", [row | cells for row in pool_rows(3)]))
+    ran = run("build_set", "--pool", pool, "--n", "2", "--seed", "1", "--campaign", "x", "--create")
+    assert ran.code == 1
+    assert f"error: pool.csv, line 2, column “{column}”: The text has" in ran.err
+    assert f"at most {limit} can be stored." in ran.err
+    assert not Campaign.objects.exists()
+
+
+def test_a_class_of_candidates_that_no_item_can_hold_is_refused(files: tuple[str, str]) -> None:
+    ran = run(*asked(files, "--class", "c" * 300, "--campaign", "x", "--create"))
+    assert ran.code == 1
+    assert "The class of the candidates cannot be used: The text has 300 characters" in ran.err
+    assert not Campaign.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "flag"),
+    [
+        (("--filter", "none", "--keep", "10"), "--keep is for --filter self-bleu and g-daug, not for none"),
+        (("--below", "0.4"), "--below is for --filter soft-uniqueness, not for self-bleu"),
+        (("--title", "x"), "--title is for --create"),
+    ],
+)
+def test_an_option_without_effect_is_a_wrong_call(
+    files: tuple[str, str], options: tuple[str, ...], flag: str
+) -> None:
+    ran = run(*asked(files, *options))
+    assert ran.code == 2
+    assert flag in ran.err
+
+
+def test_options_of_a_half_that_is_not_asked_for_are_a_wrong_call(files: tuple[str, str]) -> None:
+    pool, candidates = files
+    ran = run(
+        "build_set", "--adversarial", candidates, "--adversarial-n", "1", "--seed", "1", "--minimum", "2"
+    )
+    assert (ran.code, "--minimum is for the sample of a --pool" in ran.err) == (2, True)
+    for option in (("--class", ""), ("--above", "0.5"), ("--keep", "3"), ("--column", "p")):
+        ran = run("build_set", "--pool", pool, "--n", "1", "--seed", "1", *option)
+        assert (ran.code, f"{option[0]} is for candidates" in ran.err) == (2, True)
+
+
+def test_a_fault_of_a_whole_file_names_the_file(files: tuple[str, str], tmp_path: Path) -> None:
+    pool, _candidates = files
+    bare = str(write_csv(tmp_path / "bare.csv", pool_rows(3)))
+    ran = run(
+        "build_set", "--pool", pool, "--n", "1", "--adversarial", bare, "--adversarial-n", "1", "--seed", "1"
+    )
+    assert ran.code == 1
+    assert ran.err.startswith("error: bare.csv: The file lacks the column")
+    assert "--column" in ran.err

@@ -82,3 +82,25 @@ def test_the_released_set_has_the_patterns_and_contexts_it_says(capsys: Any) -> 
     }  # fmt: skip
     assert {one["rule"] for one in document["violations"]} <= {"context_repeated"}
     assert document["not_checked"] == ["seen", "atom", "context"]
+
+
+def test_places_are_written_as_everywhere(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "set.csv"
+    path.write_text("compound,source\nthe dog,a\n,b\n", encoding="utf-8")
+    with pytest.raises(SystemExit):
+        call_command("check_compounds", str(path))
+    assert "set.csv, line 3, column “compound”: The cell is empty" in capsys.readouterr().err
+    code, document = run(capsys, path)
+    assert (code, document["errors"][0]["file"], document["errors"][0]["line"]) == (1, "set.csv", 3)
+
+
+@pytest.mark.parametrize("text", ["one sentence only .\n", "one .\ntwo .\n"])
+def test_a_text_that_is_no_table_is_told_of_its_compounds(text: str, tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "NP.en"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        call_command("check_compounds", str(path))
+    told = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert "NP.en" in told
+    assert "--compounds" in told

@@ -178,8 +178,8 @@ def test_it_tells_people_about_every_bad_row(tmp_path: Path) -> None:
     assert "items.csv (csv, utf-8): 3 rows, 0 new" in ran.err
     assert "Nothing was stored." in ran.err
     assert "columns not used: note" in ran.err
-    assert "error: line 2, column relation:" in ran.err
-    assert "error: line 4, column tail:" in ran.err
+    assert "error: line 2, column “relation”:" in ran.err
+    assert "error: line 4, column “tail”:" in ran.err
 
 
 def test_it_names_the_first_columns_it_does_not_use_and_counts_the_rest(tmp_path: Path) -> None:

@@ -115,7 +115,13 @@ def test_taking_answers_along_while_others_judge_is_a_look(tmp_path: Path) -> No
         ("export", "source", "--what", "labels", "--format", "ckbp"),
         ("export", "source", "--what", "annotations", "--format", "ckbp", "--history"),
         ("export", "source", "--what", "annotations", "--format", "ckbp", "--wide"),
+        ("export", "source", "--what", "items", "--format", "csv", "--system", "base"),
+        ("export", "source", "--what", "annotations", "--format", "csv", "--run", ""),
+        ("export", "source", "--what", "annotations", "--format", "jsonl", "--names"),
+        ("export", "source", "--what", "annotations", "--format", "doccano", "--names", "--pseudonyms"),
+        ("export", "source", "--what", "items", "--format", "doccano", "--names"),
         ("import_items", "source", "a.csv", "b.csv"),
+        ("import_annotations", "source", "a.csv", "b.csv"),
         ("import_items", "source", "a.csv", "--column", "x"),
         ("import_items", "source", "a.csv", "--shape", "ckbp", "--on-conflict", "replace"),
         ("import_annotations", "source", "a.csv", "--shape", "crowdkit", "--by-position"),
@@ -136,6 +142,7 @@ def test_calls_that_cannot_work_end_with_2(
     [
         ("a.json", b'[{"data": {"head": 1, "head": 2}}]', "twice"),
         ("a.zip", b"PK\x05\x06" + b"\0" * 18, "no file"),
+        ("a.zip", b"PK\x03\x04" + b"\0" * 40, "zip archive is damaged"),
     ],
 )
 def test_a_bad_file_ends_with_1_and_its_place(
@@ -194,6 +201,62 @@ def test_it_writes_one_system_of_several(tmp_path: Path) -> None:
     assert (told["rows"], told["judgements"]) == (10, 10)
     with zipfile.ZipFile(path) as archive:
         assert "source-base.xlsx" in archive.namelist()
+
+
+@pytest.mark.parametrize("shape", ["cognition", "label-studio"])
+def test_a_system_that_is_not_there_is_refused(tmp_path: Path, shape: str) -> None:
+    judged_compounds(tmp_path, k=1)
+    call = ("export", "source", "--what", "annotations", "--format", shape, "--names", "-o", tmp_path / "out")
+    ran = run(*call, "--system", "nope", "--json")
+    assert ran.code == 1
+    assert "“nope”; there are: base; large; large/1" in ran.document["errors"][0]["message"]
+    assert not (tmp_path / "out").exists()
+    assert not AuditEntry.objects.filter(action="names exported").exists()
+    assert run(*call, "--system", "large", "--run", "", "--json").document["rows"] == 10
+
+
+def test_it_counts_the_verdicts_that_are_written(tmp_path: Path) -> None:
+    campaign = judged_compounds(tmp_path)
+    path = tmp_path / "out.zip"
+    call = ("export", "source", "--what", "annotations", "--format", "cognition", "--system", "base")
+    told = run_json(*call, "-o", path)
+    assert (told["judgements"], told["left_out_by_reason"]) == (10, {"further_verdict": 10})
+    ran = run(*call, "-o", path)
+    assert "10 items and 10 judgements written" in ran.out
+    assert "Not in the file: 10 further verdicts; the shape holds one an item." in ran.err
+    target = new_campaign("compound", slug="target", k=campaign.rounds.get().k)
+    assert run_json("import_items", target.slug, path, "--system", "base")["judgements"] == 10
+
+
+def test_judgements_are_looked_at_before_they_are_stored(tmp_path: Path) -> None:
+    judged_triples(tmp_path)
+    items, judgements = tmp_path / "items.json", tmp_path / "judgements.csv"
+    run_json("export", "source", "--what", "items", "--format", "label-studio", "-o", items)
+    run_json("export", "source", "--what", "annotations", "--format", "crowdkit", "-o", judgements)
+    table = tmp_path / "table.csv"
+    run_json("export", "source", "--what", "annotations", "--format", "csv", "--pseudonyms", "-o", table)
+    new_campaign(slug="target")
+    run_json("import_items", "target", items)
+    for path, n in ((judgements, 23), (table, 24)):
+        assert run_json("import_annotations", "target", path, "--dry-run")["added"] == n
+        assert (
+            f"{n} judgements new, 0 there already. Nothing was stored."
+            in run("import_annotations", "target", path, "--dry-run").out
+        )
+    assert not Annotation.objects.filter(assignment__round__campaign__slug="target").exists()
+    assert not User.objects.filter(username="A1").exists()
+
+
+def test_judgements_come_from_several_files(tmp_path: Path) -> None:
+    record = {"text": "x", "meta": {"triple_id": "t1", "head": "a", "relation": "xWant", "tail": "b"}}
+    for name, label in (("mei", "1"), ("lin", "0")):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(record | {"label": [label]}))
+    (tmp_path / "items.csv").write_text("triple_id,head,relation,tail\nt1,a,xWant,b\n")
+    new_campaign()
+    run_json("import_items", "main", tmp_path / "items.csv")
+    files = (tmp_path / "mei.jsonl", tmp_path / "lin.jsonl")
+    told = run_json("import_annotations", "main", *files, "--shape", "doccano")
+    assert (told["added"], sorted(told["annotators"])) == (2, ["lin", "mei"])
 
 
 def test_no_file_is_taken_for_another_programs_by_mistake(tmp_path: Path) -> None:

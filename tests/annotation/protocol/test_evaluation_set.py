@@ -2,6 +2,7 @@
 
 import csv
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.protocol.candidates import Candidates, CandidateWish, Filter, FilterKind, choose_candidates
+from annotation.protocol.candidates import (
+    DROPPED,
+    Candidates,
+    CandidateWish,
+    Filter,
+    FilterKind,
+    choose_candidates,
+)
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.evaluation_set import (
     PoolTriple,
@@ -130,7 +138,8 @@ def test_a_score_at_the_threshold_is_enough_unless_it_must_be_above() -> None:
     rows = scored(10, low=0.8)
     assert min(one.score or 0 for one in choose(rows, 5, threshold=0.9).triples) == pytest.approx(0.9)
     with pytest.raises(
-        ProtocolError, match="5 candidates were asked for; 4 are left: 6 have too low a score"
+        ProtocolError,
+        match=r"5 candidates were asked for; 4 are left\. Rows that do not count – score too low: 6",
     ):
         choose(rows, 5, threshold=rows[5].score, above=True)
 
@@ -152,6 +161,37 @@ def test_nothing_of_the_sample_or_of_training_data_is_chosen_and_every_row_is_ac
         "left_out": 1, "score": 1, "repeat": 1, "in_set": 5, "in_training": 3, "filter": 12, "not_drawn": 0,
     }  # fmt: skip
     assert sum(found.dropped.values()) + len(found.triples) == found.rows == 43
+
+
+def test_a_row_counts_under_the_first_reason_in_the_order_that_is_shown() -> None:
+    """Each row stands there twice and holds one reason fewer than the one before it."""
+    rows = scored(30)
+    in_set: set[str] = set()
+    training: set[str] = set()
+    for at, (relation, score, held) in enumerate(
+        [("general Want", 0.1, "st"), ("xWant", 0.1, "st"), ("xWant", 0.95, "st"), ("xWant", 0.95, "t"),
+         ("xWant", 0.95, "")]
+    ):  # fmt: skip
+        row = PoolTriple(line=100 + at, head=f"twice {at}", relation=relation, tail="t", score=score)
+        rows += [row, replace(row, line=200 + at)]
+        in_set |= {row.identity} if "s" in held else set()
+        training |= {row.identity} if "t" in held else set()
+    found = choose(rows, 30, in_set=in_set, training=training)
+    expected = [("left_out", 2), ("score", 2), ("in_set", 2), ("in_training", 2), ("repeat", 1)]
+    assert list(found.dropped.items())[:5] == expected
+    assert list(found.dropped) == list(DROPPED)
+
+
+def test_too_few_are_refused_with_every_reason_that_holds_and_no_other() -> None:
+    general = [
+        PoolTriple(line=at, head=f"h{at}", relation="general Want", tail="t", score=1.0) for at in (90, 91)
+    ]
+    with pytest.raises(ProtocolError) as caught:
+        choose([*scored(1), *scored(1), *general], 2)
+    assert str(caught.value.message) == (
+        "2 candidates were asked for; 1 is left. Rows that do not count – of a relation that is left out: 2; "
+        "the same triple again: 1."
+    )
 
 
 def test_of_a_repeated_candidate_the_highest_score_counts() -> None:

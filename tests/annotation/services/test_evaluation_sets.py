@@ -6,6 +6,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from annotation.models import AuditEntry, Campaign, ImportBatch, Item
 from annotation.protocol.candidates import CandidateWish, Filter
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.evaluation_set import SampleWish
-from annotation.services import evaluation_sets
+from annotation.services import evaluation_sets, imports
 from annotation.services.errors import Refused
 from annotation.services.evaluation_sets import BuiltSet, SetWish, Source, Sources, UnusableRows, build, save
 from annotation.services.exports import names_of, table
@@ -144,6 +145,10 @@ def test_the_document_says_what_it_is_made_of(tmp_path: Path) -> None:
     assert (document["by_score"][0]["low"], document["by_score"][-1]["high"]) == (0.9, 1.0)
     assert sum(document["candidates"]["dropped"].values()) == 50
     assert document["warnings"] == []
+    assert document["settings"] == {
+        "leave_out": ["general Effect", "general Want", "general React"], "n": 15, "minimum": 0, "adversarial_n": 10,
+        "threshold": 0.9, "above": False, "filter": "self-bleu", "class": "adv", "keep": None,
+    }  # fmt: skip
 
 
 def test_what_seems_wrong_is_reported_with_its_place(tmp_path: Path) -> None:
@@ -374,3 +379,30 @@ def test_its_file_is_plain_utf_8_that_the_import_reads(tmp_path: Path) -> None:
 def test_a_wish_that_cannot_be_had_stores_nothing(tmp_path: Path) -> None:
     with pytest.raises(ProtocolError, match="candidates were asked for"):
         both(tmp_path, candidates=candidate_rows(12))
+
+
+def test_a_report_that_is_not_stored_is_never_taken_for_one_that_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where what was built cannot be stored after all, the import says so with file and line."""
+    campaign, built = new_campaign(), both(tmp_path)
+    rows = tuple((*row[:3], "c" * 41, *row[4:]) for row in built.rows)
+    with pytest.raises(UnusableRows, match=r"set\.csv, line 2, column “class”"):
+        saved(campaign, replace(built, rows=rows), tmp_path)
+    real = imports.store
+    monkeypatch.setattr(evaluation_sets, "store", lambda *a, **more: replace(real(*a, **more), stored=False))
+    with pytest.raises(Refused, match="holds items already"):
+        saved(new_campaign(slug="other"), built, tmp_path)
+    assert not AuditEntry.objects.filter(campaign=campaign, action=evaluation_sets.BUILT).exists()
+
+
+def test_what_is_known_of_an_item_must_fit_too(tmp_path: Path) -> None:
+    with pytest.raises(UnusableRows, match=r"pool\.csv, line .*What is kept of where the item comes from"):
+        both(tmp_path, pool=pool_rows(80, label="x" * 5000))
+
+
+def test_a_relation_that_is_left_out_is_listed_once_as_known(tmp_path: Path) -> None:
+    pool = file(tmp_path, "pool.csv", [{"head": "a", "relation": "nothing like it", "tail": "b"}])
+    with pytest.raises(UnusableRows) as caught:
+        build(Sources(pool=pool), SetWish(seed=1, sample=SampleWish(n=1)))
+    assert str(caught.value.message).count("general Effect") == 1

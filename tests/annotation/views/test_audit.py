@@ -55,6 +55,16 @@ def test_codes_and_figures_are_told_in_words(cast: Cast) -> None:
     assert [words for words in told if words not in shown] == []
 
 
+def test_a_count_is_no_number_of_a_thing(cast: Cast) -> None:
+    audit(cast.campaign, cast.mei, "evaluation set built", {"n": 9})
+    audit(cast.campaign, cast.mei, "dry run gate overridden", {"number": 2})
+
+    shown = text_of(client_of(cast.mei).get(PAGE))
+
+    assert "how many: 9" in shown
+    assert "number: 2" in shown
+
+
 def test_names_are_shown_on_request_and_that_is_written_down(cast: Cast) -> None:
     add_person(cast.campaign, "wei", "expert", cast.mei)
     client = client_of(cast.mei)

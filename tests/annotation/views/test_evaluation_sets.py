@@ -1,12 +1,14 @@
 """The page that builds an evaluation set: look first, store whole, with and without the worker."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 
-from annotation.models import AuditEntry, Campaign, Item, Job, Membership, User
+from annotation.models import AuditEntry, Campaign, ImportBatch, Item, Job, Membership, User
 from annotation.services import evaluation_set_files, import_files, uploads
 from annotation.services.jobs import due
 from annotation.services.people import add_member
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.django_db
 PAGE = "/campaigns/main/evaluation-set/"
 ASKED = {
     "n": "15", "minimum": "0", "leave_out": "general Effect, general Want，general React", "adversarial_n": "10",
-    "threshold": "0.9", "filter": "self-bleu", "below": "0.5", "seed": "7",
+    "threshold": "0.9", "filter": "self-bleu", "seed": "7",
 }  # fmt: skip
 
 
@@ -114,8 +116,12 @@ def test_stored_twice_it_is_stored_once(campaign: Campaign, mei: User) -> None:
         ),
         (
             {"pool": SimpleUploadedFile("p.csv", b"a,b\n1,2\n")},
-            "The file lacks the columns head, relation, tail",
+            "p.csv: The file lacks the columns head, relation, tail",
         ),
+        ({"filter": "none", "keep": "10"}, "The filter chosen does not use this"),
+        ({"below": "0.4"}, "The filter chosen does not use this"),
+        ({"pool": None, "n": None, "minimum": "2"}, "This only matters for a pool"),
+        ({"candidates": None, "adversarial_n": None, "threshold": "0.8"}, "This only matters for candidates"),
         ({"filter": "g-daug", "keep": "5"}, "The filter can keep 10 to 30 candidates; 5 were asked for"),
     ],
 )
@@ -148,6 +154,10 @@ def test_the_worker_builds_and_stores_what_is_long(
     client.post(f"{address}save/")
     assert not Item.objects.exists()
     job = due()[0]
+    Job.objects.filter(pk=job.pk).update(state=Job.State.RUNNING)
+    client.post(f"{address}save/")  # asked for again while the worker is at it
+    assert Job.objects.count() == 2
+    Job.objects.filter(pk=job.pk).update(state=Job.State.PENDING)
     build_set(job.pk)
     build_set(job.pk)
     job.refresh_from_db()
@@ -238,9 +248,93 @@ def test_it_asks_a_fixed_number_of_questions(
         client.get(address)
 
 
-def test_origins_stay_with_managers(campaign: Campaign, mei: User) -> None:
+def test_viewers_see_origins_as_they_do_in_exports(campaign: Campaign, mei: User) -> None:
     client = client_of(mei)
     client.post(f"{address_of(send(client))}save/")
     victor = make_user("victor")
     add_member(campaign, victor, Membership.Role.VIEWER)
-    assert "drawn from pool.csv" not in text_of(client_of(victor).get("/campaigns/main/items/"))
+    assert "drawn from pool.csv" in text_of(client_of(victor).get("/campaigns/main/items/"))
+
+
+def test_every_row_that_cannot_be_used_is_shown(campaign: Campaign, mei: User) -> None:
+    rows = pool_rows(80)
+    for row in rows[:60]:
+        row["relation"] = "xwant"
+    bad = as_csv(rows).encode()
+    page = text_of(send(client_of(mei), pool=SimpleUploadedFile("pool.csv", bad)))
+    assert page.count("did you mean “xWant”?") == 51  # in the sentence, and in the list
+    assert "In all 60 places in the files cannot be used." in page
+    assert "The first 50 of 60." in page
+
+
+def test_every_row_that_the_worker_could_not_use_is_shown(
+    campaign: Campaign, mei: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation_set_files, "IN_REQUEST", 100)
+    client = client_of(mei)
+    bad = as_csv([row | {"class": "c" * 41} for row in pool_rows(3)]).encode()
+    address = address_of(send(client, pool=SimpleUploadedFile("pool.csv", bad)))
+    build_set(due()[0].pk)
+    page = text_of(client.get(address))
+    assert page.count("The text has 41 characters; at most 40 can be stored.") == 4
+    assert "What is wrong 3" in page
+
+
+def test_the_page_shows_all_that_was_asked_for(campaign: Campaign, mei: User) -> None:
+    client = client_of(mei)
+    page = text_of(send(client, minimum="2", keep="12", threshold="0.91"))
+    for shown in (
+        "At least, of each relation 2",
+        "Score at least 0.91",
+        "Candidates that pass the filter 12",
+    ):
+        assert shown in page
+    assert "Limit of soft uniqueness" not in page
+    page = text_of(send(client, filter="soft-uniqueness", below="0.99"))
+    assert "Limit of soft uniqueness 0.99" in page
+
+
+def test_a_set_that_was_stored_is_not_said_to_be_thrown_away(campaign: Campaign, mei: User) -> None:
+    client = client_of(mei)
+    address = address_of(send(client))
+    client.post(f"{address}save/")
+    page = text_of(client.post(f"{address}discard/", follow=True))
+    assert "nothing was stored" not in page
+    assert "The set is stored already" in page
+    assert "25 items are in the campaign." in page
+
+
+def test_who_asks_twice_at_once_is_led_to_the_set(
+    campaign: Campaign, mei: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = client_of(mei)
+    address = address_of(send(client))
+    upload = uploads.find(campaign, address.split("/")[-2])
+    sha256 = upload.files[evaluation_set_files.SET].sha256
+    at_work = ImportBatch.objects.create(
+        campaign=campaign, file_name="s", sha256=sha256, lease_until=timezone.now() + timedelta(minutes=1)
+    )
+    twin = client.post(f"{address}save/", follow=True)
+    assert twin.status_code == 200
+    assert "The set is being stored at this moment." in text_of(twin)
+    assert not Item.objects.exists()
+    assert client.post(f"{address}discard/").status_code == 409
+    at_work.delete()
+    assert "25 items are in the campaign." in text_of(client.post(f"{address}save/", follow=True))
+    # The twin looked before the other was done: what it finds then is the same set.
+    evaluation_set_files.save_upload(campaign, upload, by=mei)
+    answers = iter([False, True])
+    monkeypatch.setattr(evaluation_set_files, "is_stored", lambda *_: next(answers))
+    assert evaluation_set_files.save_upload(campaign, upload, by=mei).result
+    assert Item.objects.count() == 25
+
+
+def test_another_import_under_way_is_no_twin(campaign: Campaign, mei: User) -> None:
+    client = client_of(mei)
+    address = address_of(send(client))
+    ImportBatch.objects.create(
+        campaign=campaign, file_name="s", sha256="0" * 64, lease_until=timezone.now() + timedelta(minutes=1)
+    )
+    refused = client.post(f"{address}save/")
+    assert refused.status_code == 409
+    assert "Another import" in text_of(refused)

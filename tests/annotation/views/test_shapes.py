@@ -123,7 +123,7 @@ def test_what_is_wrong_is_shown_before_anything_is_stored(mei: User) -> None:
     [
         (b"a,b\n1,2\n", "a.csv", {}, "cannot be told for certain"),
         (b"{", "a.json", {"shape": "label-studio"}, "not a JSON list"),
-        (b"PK\x03\x04broken", "a.zip", {"shape": "huggingface"}, "There is no README.md"),
+        (b"PK\x03\x04broken", "a.zip", {"shape": "huggingface"}, "The zip archive is damaged"),
         (b"x", "a.csv", {"shape": "cognition"}, "Select a valid choice"),
     ],
 )
@@ -189,6 +189,27 @@ def test_it_asks_back_while_others_judge_and_writes_down_who_went_on(mei: User, 
     assert [(peek.kind, peek.by) for peek in peeks_of(campaign)] == [("annotations", mei)]
     assert client.get(SHAPES.format(slug="main") + "label-studio/items").status_code == 200
     assert len(peeks_of(campaign)) == 1
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_what_cannot_be_had_is_refused_before_anybody_is_asked(
+    mei: User, tmp_path: Path, method: str
+) -> None:
+    campaign = managed(triple_campaign(tmp_path, 3, experts=["ada", "bo"]), mei)
+    for address in ("brat/annotations", "cognition/annotations", "label-studio/annotations?system=base"):
+        refused = getattr(client_of(mei), method)(SHAPES.format(slug="main") + address)
+        assert refused.status_code == 409
+        assert "Experts are still judging" not in text_of(refused)
+    assert peeks_of(campaign) == []
+
+
+def test_a_system_that_is_not_there_is_refused(mei: User, tmp_path: Path) -> None:
+    managed(judged_compounds(tmp_path, k=1), mei)
+    address = SHAPES.format(slug="source") + "label-studio/annotations?system="
+    refused = client_of(mei).post(address + "nope")
+    assert refused.status_code == 409
+    assert "There is no system “nope”; there are: base; large; large/1." in text_of(refused)
+    assert "“9” of a system “large”" in text_of(client_of(mei).get(address + "large&run=9"))
 
 
 def test_a_shape_that_cannot_hold_the_campaign_says_so(mei: User, tmp_path: Path) -> None:
