@@ -6,7 +6,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.forms import TABLES, DayField, ExpertsForm, Text, UploadedTable
+from annotation.forms.base import TABLES, DayField, Text, UploadedTable
+from annotation.forms.people import ExpertsForm
 from annotation.models import Campaign
 from annotation.protocol.splits import RULES
 from annotation.services.dry_runs import REASON_LENGTH, Bound, Source

@@ -19,7 +19,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.i18n import set_language as django_set_language
 
-from annotation.forms import ChangePasswordForm, NewPasswordForm, SignInForm, TokenForm
+from annotation.forms.accounts import ChangePasswordForm, NewPasswordForm, SignInForm, TokenForm
 from annotation.models import Invitation
 from annotation.permissions import may_create_campaign, signed_in
 from annotation.services.access import (

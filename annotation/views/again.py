@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.forms import DueDateForm
+from annotation.forms.people import DueDateForm
 from annotation.models import Campaign, Membership, Round
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.services import jobs

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
-from annotation.forms import DayField
+from annotation.forms.base import DayField
 from annotation.models import Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.services.audit_trail import COLUMNS, Wanted, actions_of, export_rows, trail

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.formats.errors import FormatError
 from annotation.formats.lexicon import LIMIT, read_forms
-from annotation.forms import PlainInput, display_field
+from annotation.forms.base import PlainInput
+from annotation.forms.campaigns import display_field
 from annotation.models import Campaign, Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.services.campaign_settings import FIELDS, change_settings, locked, settings_of

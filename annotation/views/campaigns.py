@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.formats.writers import FORMATS
-from annotation.forms import CampaignForm
+from annotation.forms.campaigns import CampaignForm
 from annotation.models import Campaign, Membership
 from annotation.permissions import (
     MANAGER,

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.formats.errors import FormatError
 from annotation.formats.writers import CONTENT_TYPES, content_disposition
-from annotation.forms import FILTER_WORDS, EvaluationSetForm
+from annotation.forms.evaluation_sets import FILTER_WORDS, EvaluationSetForm
 from annotation.models import Campaign, Job, Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.protocol.candidates import DROPPED

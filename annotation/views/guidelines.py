@@ -15,7 +15,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.forms import PlainInput, Text
+from annotation.forms.base import PlainInput, Text
 from annotation.models import Campaign, Guideline, Item, Membership, Question, Thread
 from annotation.permissions import EXPERT, MANAGER, PersonRequest, members_only
 from annotation.protocol.difference import Line, difference

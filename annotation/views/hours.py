@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from annotation.forms import OnceForm, PlainInput, Text
+from annotation.forms.base import OnceForm, PlainInput, Text
 from annotation.models import Campaign, Membership, TimeEntry
 from annotation.permissions import EXPERT, PersonRequest, members_only
 from annotation.services.errors import Refused

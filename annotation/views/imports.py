@@ -17,7 +17,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation.formats.adapters.registry import SHAPES
 from annotation.formats.errors import FormatError
 from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
-from annotation.forms import CognitionForm, ConfirmImportForm, ItemFileForm, JudgementFileForm, ShapeFileForm
+from annotation.forms.files import (
+    CognitionForm,
+    ConfirmImportForm,
+    ItemFileForm,
+    JudgementFileForm,
+    ShapeFileForm,
+)
 from annotation.models import Campaign, Job, Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.protocol.base import get_protocol

@@ -10,7 +10,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.forms import ItemFilterForm, ReasonForm
+from annotation.forms.base import ReasonForm
+from annotation.forms.items import ItemFilterForm
 from annotation.models import Membership
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.protocol.base import get_protocol

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.formats.writers import content_disposition
-from annotation.forms import ConfirmWordForm
+from annotation.forms.base import ConfirmWordForm
 from annotation.permissions import signed_in
 from annotation.services.erasure import erase, what_stays
 from annotation.services.errors import Refused

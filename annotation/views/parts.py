@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.forms import AssignForm
+from annotation.forms.people import AssignForm
 from annotation.models import Campaign, Membership, Part, User
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.protocol.assignment import Plan, Sample

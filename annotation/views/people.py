@@ -10,7 +10,8 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.forms import ConfirmWordForm, PersonForm
+from annotation.forms.base import ConfirmWordForm
+from annotation.forms.people import PersonForm
 from annotation.models import Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.services import accounts

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.forms import PlainInput, Text
+from annotation.forms.base import PlainInput, Text
 from annotation.models import Membership, Precedent
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.protocol.errors import ProtocolError

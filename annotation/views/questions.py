@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.forms import OnceForm, Text
+from annotation.forms.base import OnceForm, Text
 from annotation.models import Membership
 from annotation.permissions import EXPERT, MANAGER, PersonRequest, members_only
 from annotation.protocol.errors import ProtocolError

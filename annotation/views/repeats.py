@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.forms import RepeatsForm
+from annotation.forms.people import RepeatsForm
 from annotation.models import Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.protocol.errors import ProtocolError
