@@ -11,7 +11,7 @@ from datetime import date
 from hashlib import sha256
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, Campaign, Item, Round, User
@@ -48,19 +48,23 @@ class AgainPlan:
         return sha256("\n".join(rows).encode()).hexdigest()
 
 
+def _at_work() -> QuerySet[Assignment]:
+    return Assignment.objects.filter(
+        round__kind__in=AGAIN, round__state=Round.State.OPEN, withdrawn_at__isnull=True
+    )
+
+
+def is_being_judged_again(item: Item) -> bool:
+    """Whether its experts are at it once more, and what they say there is not to be seen yet."""
+    return _at_work().filter(item=item).exists()
+
+
 def plan_again(campaign: Campaign, items: Sequence[int]) -> AgainPlan:
     """Shares of the items' own experts. Left out are items with an expert whose account is closed, items that are
     being judged again at this moment, and, of a compound whose translations have different experts, those whose experts
     are not the first ones': a unit stands in one share. Five queries.
     """
-    at_work = set(
-        Assignment.objects.filter(
-            round__campaign=campaign,
-            round__kind__in=AGAIN,
-            round__state=Round.State.OPEN,
-            withdrawn_at__isnull=True,
-        ).values_list("item", flat=True)
-    )
+    at_work = set(_at_work().filter(round__campaign=campaign).values_list("item", flat=True))
     experts = _experts_of(campaign)
     people = User.objects.in_bulk({expert for found in experts.values() for expert in found})
     of_unit: dict[int, tuple[int, ...]] = {}

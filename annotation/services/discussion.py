@@ -123,7 +123,7 @@ def with_news(member: Membership) -> QuerySet[Thread]:
 
 def _with_news(member: Membership) -> Any:
     """`news`: others said something since this person last looked. An expert is also told of a thread that they have
-    never looked into, of a decision, and of new answers, which are there since `again_at`.
+    never looked into, unless it is over, of a decision, and of new answers, which are there since `again_at`.
 
     `over`: nothing of the thread is waited for, though no manager resolved it: its item was judged again, or an arbiter
     decided, or the campaign is closed.
@@ -147,7 +147,8 @@ def _with_news(member: Membership) -> Any:
     )
     news: Any = Q(Exists(said))
     if member.role == Membership.Role.EXPERT:
-        news |= Q(seen_at__isnull=True) | Q(resolved_at__gt=F("seen_at")) | Q(again_at__gt=F("seen_at"))
+        never_seen: Any = Q(seen_at__isnull=True, over=False)
+        news |= never_seen | Q(resolved_at__gt=F("seen_at")) | Q(again_at__gt=F("seen_at"))
     return threads.annotate(news=Case(When(news, then=Value(True)), default=Value(False)))
 
 

@@ -19,6 +19,7 @@ from annotation.protocol.base import get_protocol
 from annotation.protocol.errors import ProtocolError
 from annotation.services import arbitration, jobs
 from annotation.services import discussion as service
+from annotation.services.again_rounds import is_being_judged_again
 from annotation.services.errors import NotYours, Refused
 from annotation.services.frozen import standings
 from annotation.services.sentences import translated
@@ -234,6 +235,7 @@ def item_decide(request: PersonRequest, member: Membership, pk: int) -> HttpResp
         "independent": independent,
         "again": again,
         "openable": standings(campaign, [item])[pk].openable,
+        "at_work": is_being_judged_again(item),
         **_words(campaign),
     }
     status = 400 if form.errors else 200

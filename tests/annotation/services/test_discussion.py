@@ -243,6 +243,13 @@ def test_it_counts_what_others_said_and_decided(cast: Cast) -> None:
     assert unread(cast)["mei"] == 0
 
 
+def test_what_is_over_is_no_news_to_who_never_looked(cast: Cast) -> None:
+    arbitrate(cast.campaign, item_at(cast, 1), label="1", reason="So.", by=cast.mei)
+    assert unread(cast) == {"mei": 0, "ada": 0, "lin": 0}
+    said(cast, "ada", "Why?")
+    assert unread(cast) == {"mei": 1, "ada": 0, "lin": 1}
+
+
 def test_the_list_begins_with_what_turns_to_one(cast: Cast) -> None:
     open_thread(cast.campaign, item_at(cast, 2), by=cast.mei)
     second = Thread.objects.get(item__position=2)

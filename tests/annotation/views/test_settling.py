@@ -289,9 +289,12 @@ def test_managers_get_a_list_of_what_was_settled(cast: Cast) -> None:
     mei.post(f"/campaigns/main/items/{item(2).pk}/decide/take-back/")
     made = open_resolution(cast.campaign, by=cast.mei)
     assert "Nothing is settled yet" in text_of(mei.get(address))  # it is being judged again
+    decide = f"/campaigns/main/items/{item(2).pk}/decide/"
+    assert "judging it again at the moment" in text_of(mei.get(decide))
     for row in made.assignments.all():
         save_label(row, "0")
     mei.post(f"{RESOLUTION}1/close/")
+    assert "judging it again at the moment" not in text_of(mei.get(decide))
     assert "Settled as not plausible judged again by its experts" in text_of(mei.get(address))
     assert "Nothing contrasts any more" in text_of(mei.get(RESOLUTION))
     assert "Resolution 1" in text_of(mei.get(thread_page(Thread.objects.get(item=item(2)).pk)))
@@ -425,7 +428,7 @@ def test_pages_cost_the_same_for_few_items_and_for_many(
         (ada, "/campaigns/main/settled/", 4),
         (mei, f"{RESOLUTION}1/", 9),
         (mei, "/campaigns/main/rounds/settled/", 7),
-        (mei, f"/campaigns/main/items/{Item.objects.earliest('pk').pk}/decide/", 13),
+        (mei, f"/campaigns/main/items/{Item.objects.earliest('pk').pk}/decide/", 14),
     ):
         with django_assert_max_num_queries(queries):  # type: ignore[operator]
             assert client.get(address).status_code == 200
