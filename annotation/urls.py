@@ -11,6 +11,7 @@ from annotation.views import (
     campaign_settings,
     campaign_state,
     campaigns,
+    compound_sets,
     discussion,
     evaluation_sets,
     examples,
@@ -99,6 +100,11 @@ manager_urls: Urls = [
         "evaluation-set/<uuid:token>/discard/",
         evaluation_sets.evaluation_set_discard,
         name="evaluation_set_discard",
+    ),
+    path("compound-set/", compound_sets.compound_set, name="compound_set"),
+    path("compound-set/<uuid:token>/", compound_sets.compound_set_found, name="compound_set_found"),
+    path(
+        "compound-set/<uuid:token>/violations.csv", compound_sets.compound_set_file, name="compound_set_file"
     ),
     path("items/", items.campaign_items, name="campaign_items"),
     path("items/<int:pk>/withdraw/", items.item_withdraw, name="item_withdraw"),

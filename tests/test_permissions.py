@@ -2,6 +2,10 @@
 
 A route without a line fails here. To add one, say who is allowed and what status they get by method:
 
+    # the cast's campaign is of triples: there is no set of compounds, whoever asks
+    "compound_set": Route({MANAGER}, get=404, post=404),
+    "compound_set_found": Route({MANAGER}, get=404, with_=lambda cast: {"token": uuid4()}),
+    "compound_set_file": Route({MANAGER}, get=404, with_=lambda cast: {"token": uuid4()}),
     "campaign_items": Route({MANAGER, VIEWER}, get=200),
 
 - A method that is not named is not allowed (405). Who is signed in without being allowed gets 404.

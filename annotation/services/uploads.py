@@ -50,7 +50,7 @@ class Upload:
     token: str
     campaign: int
     by: int
-    kind: str  # items, cognition, judgements or evaluation_set
+    kind: str  # items, cognition, judgements, shape, evaluation_set or compound_set
     files: Mapping[str, KeptFile]
     options: Mapping[str, Any] = field(default_factory=dict)
     created_at: str

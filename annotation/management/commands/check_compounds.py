@@ -1,22 +1,19 @@
 """Check a compositional test set before anyone translates or judges it."""
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.formats.compound_sets import read_inventory_file, read_paired, read_sentences, read_set
 from annotation.formats.errors import FormatError
 from annotation.management.base import AssayCommand, Outcome, counted, unusable
-from annotation.protocol.compound import ATOMS
-from annotation.protocol.compound_set import CompoundSet, SetRow, check_compound_set
-
-T = TypeVar("T")
+from annotation.services.compound_sets import COMPOUNDS, SET, Document, SentFile, UnusableFile, check_files
 
 SHOWN = 50  # violations in the summary for people
 TABLES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".xlsx", ".xlsm")
 SENTENCES = "If the file holds sentences, one a line, name the file of their compounds with --compounds."
+FILES = (SET, COMPOUNDS, "inventory", "training", "contexts")
 
 
 class Command(AssayCommand):
@@ -46,61 +43,21 @@ class Command(AssayCommand):
         )
 
     def run(self, **options: Any) -> Outcome:
+        paths: dict[str, Path] = {name: options[name] for name in FILES if options[name] is not None}
+        files = {name: SentFile(path.name, partial(_bytes, path)) for name, path in paths.items()}
         try:
-            return self._checked(options)
-        except _Unusable as error:
-            return unusable([error.issue], hint=error.hint)
-
-    def _checked(self, options: dict[str, Any]) -> Outcome:
-        inventory = _read(options["inventory"], read_inventory_file) if options["inventory"] else ATOMS
-        training = _sentences(options["training"])
-        found = check_compound_set(
-            _rows(options["set"], options["compounds"]),
-            inventory=inventory,
-            training=training,
-            pool=_sentences(options["contexts"]),
-            progress=lambda n: self.stderr.write(f"{n:,} training sentences read …"),
-        )
-        return Outcome(
-            _document(found, options["set"].name, inventory.name),
-            _summary(found, options["set"].name),
-            ok=found.ok,
-        )
+            found = check_files(
+                files, progress=lambda n: self.stderr.write(f"{n:,} training sentences read …")
+            )
+        except UnusableFile as error:
+            issue = {"file": error.file.name, **error.error.as_issue().as_json()}
+            return unusable([issue], hint=_hint(error.what, paths))
+        return Outcome(found, _summary(found), ok=found["ok"])
 
 
-def _rows(path: Path, compounds: Path | None) -> list[SetRow]:
-    if compounds is None:
-        return _read(
-            path,
-            lambda data: read_set(data, name=path.name),
-            hint="" if _is_called_a_table(path) else SENTENCES,
-        )
-    names = _bytes(compounds)
-    return _read(path, lambda data: read_paired(data, names))
-
-
-def _is_called_a_table(path: Path) -> bool:
-    return path.suffix.lower() in TABLES
-
-
-def _sentences(path: Path | None) -> list[str] | None:
-    return None if path is None else _read(path, lambda data: list(read_sentences(data)))
-
-
-class _Unusable(Exception):
-    """A file cannot be read; says which and where."""
-
-    def __init__(self, path: Path, error: FormatError, hint: str) -> None:
-        super().__init__(str(error))
-        self.issue = {"file": path.name, **error.as_issue().as_json()}
-        self.hint = hint
-
-
-def _read(path: Path, read: Callable[[bytes], T], *, hint: str = "") -> T:
-    try:
-        return read(_bytes(path))
-    except FormatError as error:
-        raise _Unusable(path, error, hint) from None
+def _hint(what: str, paths: dict[str, Path]) -> str:
+    is_text = paths[SET].suffix.lower() not in TABLES
+    return SENTENCES if what == SET and COMPOUNDS not in paths and is_text else ""
 
 
 def _bytes(path: Path) -> bytes:
@@ -110,40 +67,21 @@ def _bytes(path: Path) -> bytes:
         raise FormatError(f"The file “{path}” cannot be opened: {error.strerror}.") from None
 
 
-def _document(found: CompoundSet, name: str, inventory: str) -> dict[str, Any]:
-    return {
-        "file": name,
-        "inventory": inventory,
-        "ok": found.ok,
-        "compounds": found.compounds,
-        "contexts": found.contexts,
-        "patterns": found.patterns,
-        "training_sentences": found.sentences,
-        "pool": found.pool,
-        "not_checked": list(found.not_checked),
-        "violations": [
-            {
-                "rule": violation.rule,
-                "line": violation.line,
-                "compound": violation.compound,
-                "message": str(violation.message),
-            }
-            for violation in found.violations
-        ],
-    }
-
-
-def _summary(found: CompoundSet, name: str) -> str:
+def _summary(found: Document) -> str:
+    n_patterns = sum(1 for pattern in found["patterns"] if pattern)
     lines = [
-        f"{counted(found.compounds, 'compound')} in {counted(found.contexts, 'context')}, "
-        f"{counted(sum(1 for pattern in found.patterns if pattern), 'pattern')}."
+        f"{counted(found['compounds'], 'compound')} in {counted(found['contexts'], 'context')}, "
+        f"{counted(n_patterns, 'pattern')}."
     ]
-    if found.not_checked:
-        lines.append(f"Not checked, for there is no training text: {', '.join(found.not_checked)}.")
-    if found.ok:
+    if found["not_checked"]:
+        lines.append(f"Not checked, for there is no training text: {', '.join(found['not_checked'])}.")
+    violations = found["violations"]
+    if not violations:
         return "\n".join([*lines, "Nothing is violated."])
-    lines.append(f"{counted(len(found.violations), 'violation')}:")
-    lines += [f"{name}, line {one.line}: {one.rule}: {one.message}" for one in found.violations[:SHOWN]]
-    if len(found.violations) > SHOWN:
-        lines.append(f"… and {len(found.violations) - SHOWN} more; --json lists all.")
+    lines.append(f"{counted(len(violations), 'violation')}:")
+    lines += [
+        f"{found['file']}, line {one['line']}: {one['rule']}: {one['message']}" for one in violations[:SHOWN]
+    ]
+    if len(violations) > SHOWN:
+        lines.append(f"… and {len(violations) - SHOWN} more; --json lists all.")
     return "\n".join(lines)
