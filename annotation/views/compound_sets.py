@@ -5,13 +5,12 @@ from typing import Any
 from uuid import UUID
 
 from django.core.files.uploadedfile import UploadedFile
-from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
 from annotation.forms.compound_sets import CompoundSetForm
 from annotation.models import Campaign, Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
@@ -22,6 +21,7 @@ from annotation.services.sentences import message_of, translated
 from annotation.services.uploads import Upload
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
+from annotation.views.table_files import csv_file
 
 SHOWN = 500  # violations on the page; the file has all
 RULE_WORDS = {
@@ -102,13 +102,8 @@ def compound_set_found(request: PersonRequest, member: Membership, token: UUID) 
 def compound_set_file(request: PersonRequest, member: Membership, token: UUID) -> HttpResponseBase:
     """All violations as a table."""
     _upload, found = _found(member, token)
-    rows = list(compound_sets.table_of(found))
-    chunks = write_table("csv", compound_sets.COLUMNS, rows)
-    response = StreamingHttpResponse(chunks, content_type=CONTENT_TYPES["csv"])
-    name = f"{member.campaign.slug}-compound-set-violations.csv"
-    response.headers["Content-Disposition"] = content_disposition(name)
-    response.headers["X-Assay-Rows"] = str(len(rows))
-    return response
+    name = f"{member.campaign.slug}-compound-set-violations"
+    return csv_file(name, compound_sets.COLUMNS, compound_sets.table_of(found))
 
 
 def _found(member: Membership, token: UUID) -> tuple[Upload, dict[str, Any]]:

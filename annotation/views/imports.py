@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext as _
@@ -16,7 +16,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.formats.adapters.registry import SHAPES
 from annotation.formats.errors import FormatError
-from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
 from annotation.forms.files import (
     CognitionForm,
     ConfirmImportForm,
@@ -37,6 +36,7 @@ from annotation.tasks import wake
 from annotation.views.campaign_page import campaign_page
 from annotation.views.jobs import JobLine, job_title
 from annotation.views.refusals import plain_refusals
+from annotation.views.table_files import csv_file
 
 Forms = dict[str, forms.Form]
 
@@ -156,12 +156,8 @@ def import_findings(request: PersonRequest, member: Membership, token: UUID) -> 
     """All errors, conflicts and warnings of a file as a table; the page shows the first of them."""
     campaign = member.campaign
     upload = _find(campaign, token)
-    rows = list(import_files.findings(campaign, upload))
-    chunks = write_table("csv", import_files.FINDINGS, rows)
-    response = StreamingHttpResponse(chunks, content_type=CONTENT_TYPES["csv"])
-    response.headers["Content-Disposition"] = content_disposition(f"{campaign.slug}-import-findings.csv")
-    response.headers["X-Assay-Rows"] = str(len(rows))
-    return response
+    name = f"{campaign.slug}-import-findings"
+    return csv_file(name, import_files.FINDINGS, import_files.findings(campaign, upload))
 
 
 def _may_store(upload: Upload) -> bool:

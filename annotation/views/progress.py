@@ -1,9 +1,8 @@
 """Progress by part, expert and day, expected finish, and hours. Counts only: nothing of how anybody answered."""
 
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
 from annotation.models import Membership, TimeEntry
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.services.hours import LINE_CAP
@@ -11,6 +10,7 @@ from annotation.services.progress_board import HOURS_COLUMNS, hours_rows, progre
 from annotation.services.progress_board import pay_statement as statement_of
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
+from annotation.views.table_files import csv_file
 
 
 @require_safe
@@ -41,7 +41,4 @@ def pay_statement(request: PersonRequest, member: Membership, pk: int) -> HttpRe
 @members_only(MANAGER)
 def hours_export(request: PersonRequest, member: Membership) -> HttpResponseBase:
     """Everybody's hours day by day, as CSV; people under their pseudonyms."""
-    rows = write_table("csv", HOURS_COLUMNS, hours_rows(member.campaign))
-    response = StreamingHttpResponse(rows, content_type=CONTENT_TYPES["csv"])
-    response.headers["Content-Disposition"] = content_disposition(f"{member.campaign.slug}-hours.csv")
-    return response
+    return csv_file(f"{member.campaign.slug}-hours", HOURS_COLUMNS, hours_rows(member.campaign))
