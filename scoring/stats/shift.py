@@ -6,16 +6,25 @@ changed. *Shift* is the paired difference of the two rates on them, later less b
 later batch two more of a hundred items are called wrong by the same people, and that so much of a difference between
 a system of the one batch and a system of the other needs no difference between the systems.
 
-Its interval draws whole compounds anew, since the contexts of a compound come again together. Where few compounds
-moved a bootstrap is too narrow, and shows no width where none did. There the interval is made of two exact ones
-(Clopper and Pearson) of the share of compounds that moved up and of those that moved down, each at 97.5 %, so that both
-hold together with at least 95 %, times the part of such a compound that moved, as observed: with one item a compound it
-is exact and on the wide side, with five it covers 94 to 100 % in simulations.
+Its interval takes whole compounds, since the contexts of a compound come again together. It holds two intervals and is
+as wide as both together:
+
+- Student's, of the mean over compounds (a ratio where they differ in size);
+- where few compounds moved, one made of two exact ones (Clopper and Pearson) of the share of compounds that moved up
+  and of those that moved down, each at 97.5 %, so that both hold together with at least 95 %, times the part of such a
+  compound that moved, as observed. A compound that moved may have moved as a whole: where fewer than five came again,
+  the upper bounds take that as possible, and the interval says how little is known. Where many moved it is a bootstrap
+  over compounds.
+
+In simulations (5 and 12 items a compound, 5 to 40 compounds, shifts of 0 to 25 points) it covers 92 to 100 % where
+compounds move alike, and 85 to 100 % where they differ so much that most do not move at all (beta-distributed with
+a sum of parameters of 2); with fewer than five compounds 100 %. With one item a compound it is on the wide side.
 
 A shift is reported beside a comparison, not subtracted from it: it is known only as well as its interval says.
 
 Sources: Efron and Tibshirani (1993), chapters 8 and 13, for clusters and percentile intervals; Clopper and Pearson
-(1934), Biometrika 26, 404–413; Bonferroni for the two together.
+(1934), Biometrika 26, 404–413; Bonferroni for the two together; Cochran (1977), Sampling Techniques, 2.11, for the
+variance of a ratio.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -37,8 +46,9 @@ from scoring.stats.proportions import (
     reasons,
 )
 
-VERSION = 1
+VERSION = 2
 FEW = 10  # compounds that moved: below, the exact interval
+HARDLY_ANY = 5  # compounds: with fewer, one that moved may have moved as a whole
 
 WRONG, UNDECIDED = 0, -1
 
@@ -133,7 +143,7 @@ def shift_report(judged: JudgedTwice, *, seed: int, resamples: int = RESAMPLES) 
     return ShiftReport(
         pooled=of(np.ones(people.size, dtype=np.bool_)),
         by_person={name: of(people == name) for name in dict.fromkeys(judged.person)},
-        signature=f"batch-shift|ver:{VERSION}|n:{people.size}|few:{FEW}|seed:{seed}|resamples:{resamples}",
+        signature=f"batch-shift|ver:{VERSION}|n:{people.size}|few:{FEW}/{HARDLY_ANY}|seed:{seed}|resamples:{resamples}",
     )
 
 
@@ -153,7 +163,7 @@ def batch_shift(
     >>> later = np.array([0] * 18 + [1] * 22, dtype=np.int8)
     >>> found = batch_shift(before, later, np.arange(40), seed=1)
     >>> found.before, found.later, found.difference, found.method
-    (12, 18, 0.15, 'clopper-pearson-of-both-directions')
+    (12, 18, 0.15, 'clopper-pearson-of-both-directions+student')
     >>> [round(bound, 2) for bound in found.interval]
     [-0.05, 0.32]
     """
@@ -173,10 +183,12 @@ def batch_shift(
     moved = np.bincount(clusters[1], weights=now.astype(np.int64) - was.astype(np.int64))
     moved = np.rint(moved).astype(np.int64)
     if np.count_nonzero(moved) < FEW:
-        interval, method = _exact(moved, sizes), "clopper-pearson-of-both-directions"
+        interval, method = _exact(moved, sizes), "clopper-pearson-of-both-directions+student"
     else:
         interval = bootstrap_ratio(moved, sizes, seed=seed, resamples=resamples)
-        method = "cluster-bootstrap"
+        method = "cluster-bootstrap+student"
+    wider = _student(moved, sizes)
+    interval = min(interval[0], wider[0]), max(interval[1], wider[1])
     difference = int(moved.sum()) / n
     return BatchShift(
         n=n,
@@ -189,13 +201,30 @@ def batch_shift(
     )
 
 
+def _student(moved: NDArray[np.int64], sizes: NDArray[np.int64]) -> Interval:
+    """Of the ratio of the two sums, by what each compound moved more or less than that; all there is for one compound.
+
+    >>> [round(bound, 3) for bound in _student(np.array([1, 0, 2, 1]), np.array([5, 5, 5, 5]))]
+    [-0.06, 0.46]
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    n = sizes.size
+    if n == 1:
+        return -1.0, 1.0
+    ratio = float(moved.sum() / sizes.sum())
+    spread = float(np.sqrt(((moved - ratio * sizes) ** 2).sum() / (n - 1) / n) / sizes.mean())
+    half = float(stdtrit(n - 1, 1 - (1 - LEVEL) / 2)) * spread
+    return max(-1.0, ratio - half), min(1.0, ratio + half)
+
+
 def _exact(moved: NDArray[np.int64], sizes: NDArray[np.int64]) -> Interval:
     """Of the mean over compounds of the part that moved: exact bounds of how many compounds moved up and how many down,
     times the mean part of such a compound that did. Where none moved in a direction, that part is taken as in the
-    other; where none moved at all, as the whole.
+    other; where none moved at all, or hardly any compound came again, as the whole in the upper bounds.
 
-    >>> [round(bound, 3) for bound in _exact(np.array([1, 0, 0, 0]), np.array([5, 5, 5, 5]))]
-    [-0.132, 0.17]
+    >>> [round(bound, 3) for bound in _exact(np.array([1, 0, 0, 0, 0]), np.array([5, 5, 5, 5, 5]))]
+    [-0.116, 0.153]
     """
     level = 1 - (1 - LEVEL) / 2
     part = moved / sizes
@@ -207,4 +236,4 @@ def _exact(moved: NDArray[np.int64], sizes: NDArray[np.int64]) -> Interval:
 def _of_direction(part: NDArray[np.float64], compounds: int, usual: float, level: float) -> Interval:
     mean = float(np.abs(part).mean()) if part.size else usual
     low, high = clopper_pearson(part.size, compounds, level=level)
-    return low * mean, high * mean
+    return low * mean, high * (1.0 if compounds < HARDLY_ANY else mean)

@@ -186,4 +186,4 @@ def test_the_methods_paragraph_names_batches_share_and_shift(campaign: Campaign,
     assert "Beside a later batch of 20 items, 50 % of the screens that its experts had judged before" in said
     assert f"drawn with seed 2: {n} items, {n} answers" in said
     assert "the rate of wrong moved by +0.00 points [" in said
-    assert "Signature of the shift: batch-shift|ver:1|" in said
+    assert "Signature of the shift: batch-shift|ver:2|" in said
