@@ -82,6 +82,19 @@ def is_cut_off(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 
 
+def is_open_tab_in_sight(page: Page) -> bool:
+    """Or there is none."""
+    return bool(
+        page.evaluate(
+            """async () => {
+              await new Promise((then) => requestAnimationFrame(() => requestAnimationFrame(then)));
+              const tab = document.querySelector(".tabs [aria-current]")?.getBoundingClientRect();
+              return !tab || (tab.left >= 0 && tab.right <= innerWidth);
+            }"""
+        )
+    )
+
+
 @pytest.mark.parametrize(
     ("role", "protocol", "language"),
     [
@@ -142,4 +155,5 @@ def look_at(page: Page, address: str, status: int) -> dict[str, list[str]]:
     for how, size in (("320 px", NARROW), ("200 %", ZOOMED)):
         page.set_viewport_size(size)
         seen[how] = ["the page scrolls sideways"] if is_cut_off(page) else []
+        seen[how] += [] if is_open_tab_in_sight(page) else ["the open tab is out of sight"]
     return seen
