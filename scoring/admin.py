@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from annotation.admin import ReadOnly
-from scoring.models import Evaluation, Release, Submission
+from scoring.models import Benchmark, Evaluation, Release, Submission
 
 
 @admin.register(Evaluation)
@@ -24,3 +24,10 @@ class SubmissionAdmin(ReadOnly):
 class ReleaseAdmin(ReadOnly):
     list_display = ("campaign", "name", "sha256", "size", "created_by", "created_at")
     list_select_related = ("campaign", "created_by")
+
+
+@admin.register(Benchmark)
+class BenchmarkAdmin(ReadOnly):
+    list_display = ("campaign", "name", "kind", "sha256", "created_by", "created_at")
+    list_select_related = ("campaign", "created_by")
+    list_filter = ("kind",)

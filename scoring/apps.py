@@ -18,4 +18,5 @@ class ScoringConfig(AppConfig):
         jobs.register("score", "scoring.score")
         jobs.register("release", "scoring.release")
         jobs.register("measure", "scoring.measure")
+        jobs.register("downstream", "scoring.downstream")
         released.register(lambda campaign: Release.objects.filter(campaign=campaign).exists())

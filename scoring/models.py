@@ -119,3 +119,100 @@ class Evaluation(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["campaign", "digest"], name="evaluation_once_per_measurement"),
         ]
+
+
+class Benchmark(models.Model):
+    """A frozen set of questions and what is right: references of generations, or gold options. It never changes.
+
+    `hypotheses` and `cased` say how generations are scored: all submissions to one benchmark are scored alike.
+    """
+
+    class Kind(models.TextChoices):
+        GENERATION = "generation", _("generations, scored against references")
+        CHOICE = "choice", _("choices among options, scored against the right one")
+
+    class Hypotheses(models.TextChoices):
+        FIRST = "first", _("the first of each head and relation")
+        ALL = "all", _("all of them, each for itself")
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="benchmarks")
+    name = models.CharField(_("Name"), max_length=100)
+    kind = models.CharField(_("What models give"), max_length=10, choices=Kind)
+    hypotheses = models.CharField(
+        _("Which hypotheses are scored"), max_length=5, choices=Hypotheses, default=Hypotheses.FIRST
+    )
+    cased = models.BooleanField(_("Upper and lower case differ"), default=False)
+    file_name = models.CharField(max_length=255)
+    sha256 = models.CharField(max_length=64)
+    created_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["campaign", "name"], name="benchmark_name_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BenchmarkQuestion(models.Model):
+    """One question: a head with its relation and references, or a question's id with its gold option.
+
+    `group` is the relation or the skill; `options` is empty where the file names none.
+    """
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="questions")
+    position = models.PositiveIntegerField()
+    key = models.CharField(max_length=600)  # folded: what files are matched by
+    name = models.TextField()
+    group = models.TextField(blank=True)
+    texts = models.JSONField()  # [head, relation], or [question_id]
+    gold = models.JSONField()  # the references, or [the right option]
+    options = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["benchmark", "key"], name="benchmark_question_once"),
+            models.UniqueConstraint(fields=["benchmark", "position"], name="benchmark_position_once"),
+        ]
+
+
+class BenchmarkSubmission(models.Model):
+    """One run of one system on one benchmark. `human`: people's answers, which stand beside the systems.
+
+    `statistics` are each question's counts and similarities in the order of the questions, of which every figure is
+    made; None, and no `scored_at`, until they are worked out.
+    """
+
+    benchmark = models.ForeignKey(Benchmark, on_delete=models.CASCADE, related_name="submissions")
+    system = models.CharField(max_length=100)
+    run = models.CharField(max_length=100, blank=True)
+    human = models.BooleanField(default=False)
+    file_name = models.CharField(max_length=255)
+    sha256 = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64)  # of the file and its names: sent again it is the same
+    statistics = models.JSONField(null=True)
+    scored_at = models.DateTimeField(null=True)
+    created_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["benchmark", "digest"], name="benchmark_submission_once")
+        ]
+
+
+class BenchmarkResponse(models.Model):
+    """What a submission says to one question: its hypotheses, or the option chosen."""
+
+    submission = models.ForeignKey(BenchmarkSubmission, on_delete=models.CASCADE, related_name="responses")
+    question = models.ForeignKey(BenchmarkQuestion, on_delete=models.CASCADE, related_name="+")
+    said = models.JSONField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["submission", "question"], name="benchmark_response_once")
+        ]

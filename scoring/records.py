@@ -61,6 +61,7 @@ def _error_rates(document: Document) -> Iterator[Record]:
                     **_bounds("bounds", found.get("bounds")),
                     "undecided_instances": rates["undecided_instances"],
                     "cannot_judge": rates["cannot_judge"],
+                    **({"carried": rates["carried"]} if "carried" in rates else {}),
                     "reason": found.get("reason"),
                 }
     corrected = document["noise_corrected"] or {"by_model": {}}
@@ -102,6 +103,15 @@ def _comparison(document: Document) -> Iterator[Record]:
             "difference": one["difference"],
             **_bounds("ci95", one["ci95"]),
         }
+    for name, one in _carried(document["judging"].get("carry_over")):
+        yield {
+            "table": "carry-over",
+            "name": name,
+            "n": one["differs"]["n"],
+            "mean": one["differs"]["percent"],
+            "difference": one["excess"],
+            **_bounds("ci95", one["ci95"]),
+        }
     for row in document["heat_map"]["rows"]:
         for system, share in zip(document["heat_map"]["systems"], row["percent"], strict=True):
             yield {"table": "compound", "name": system, "compound": row["compound"], "mean": share}
@@ -115,6 +125,13 @@ def _shifts(shift: Document | None) -> Iterator[tuple[str, Document]]:
     if shift:
         yield "all", shift["pooled"]
         yield from shift["by_person"].items()
+
+
+def _carried(found: Document | None) -> Iterator[tuple[str, Document]]:
+    """All experts together, and each."""
+    if found:
+        yield "all", found["pooled"]
+        yield from found["by_person"].items()
 
 
 def _differences(
@@ -316,6 +333,56 @@ def _compound_check(document: Document) -> Iterator[Record]:
     yield _flat({**document, **document["cells"]})
 
 
+_OF_A_DIFFERENCE = (
+    "measure", "a", "b", "unit", "n", "value_a", "value_b", "difference", "ci95", "ci95_method", "p", "p_holm",
+    "reason", "ci95_reason", "p_reason",
+)  # fmt: skip
+
+
+def _downstream(document: Document) -> Iterator[Record]:
+    """Every system's figures over all questions, then by group, then the differences.
+
+    The order of columns is written out: a kept document has lost that of its members.
+    """
+    whole: list[tuple[str, int, Document]] = [("all", document["n"], one) for one in document["systems"]]
+    whole += [(group["group"], group["n"], one) for group in document["groups"] for one in group["systems"]]
+    for group, n, one in whole:
+        for measure in document["measures"]:
+            named = {"table": "system", "group": group, "questions": n}
+            yield {**named, **_of_system(one), "measure": measure, **_figure(one["figures"][measure])}
+    yield from _compared_systems(document, group="all")
+
+
+def _downstream_accuracies(document: Document) -> Iterator[Record]:
+    """Every system's accuracy on each benchmark and the mean over them, then the differences of these means."""
+    names = [one["name"] for one in document["benchmarks"]]
+    for one in document["systems"]:
+        for name, found in [*((name, one["benchmarks"][name]) for name in names), ("mean", one["mean"])]:
+            if found is not None:
+                yield {"table": "system", "benchmark": name, **_of_system(one), **_figure(found)}
+    yield from _compared_systems(document, benchmark="mean")
+
+
+def _of_system(found: Document) -> Record:
+    return {"system": found["system"], "human": int(found["human"])}
+
+
+def _figure(found: Document) -> Record:
+    bounds = _bounds("ci95", found["ci95"])
+    return {
+        "mean": found["mean"],
+        "sd": found["sd"],
+        "runs": found["n"],
+        **bounds,
+        "reason": found.get("reason"),
+    }
+
+
+def _compared_systems(document: Document, **named: str) -> Iterator[Record]:
+    for one in document["differences"]:
+        yield {"table": "difference", **named, **_flat({name: one.get(name) for name in _OF_A_DIFFERENCE})}
+
+
 _ROWS: Mapping[str, Callable[[Document], Iterator[Record]]] = {
     "error-rates": _error_rates,
     "agreement": _agreement,
@@ -334,6 +401,8 @@ _ROWS: Mapping[str, Callable[[Document], Iterator[Record]]] = {
     "methods": _methods,
     "compound-check": _compound_check,
     "what-if": _what_if,
+    "downstream": _downstream,
+    "downstream-accuracies": _downstream_accuracies,
 }
 
 

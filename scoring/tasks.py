@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from annotation.services import jobs
+from scoring.services.downstream import downstream_work
 from scoring.services.evaluations import agreement_work
 from scoring.services.kept_reports import report_work
 from scoring.services.releases import release_work
@@ -31,3 +32,9 @@ def measure(job_id: int) -> None:
 def release(job_id: int) -> None:
     """A campaign frozen into one file."""
     jobs.run(job_id, release_work)
+
+
+@shared_task(name="scoring.downstream")
+def downstream(job_id: int) -> None:
+    """What was sent to a benchmark, and its board."""
+    jobs.run(job_id, downstream_work)

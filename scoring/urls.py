@@ -7,6 +7,7 @@ from scoring.views import (
     checks,
     compute,
     differing,
+    downstream,
     dry_runs,
     evidence,
     gold,
@@ -115,7 +116,36 @@ gold_urls: Urls = [
     re_path(r"^gold/figures\.(?P<format>md|tex|csv|json)$", gold.gold_file, name="gold_file"),
 ]
 
+# /campaigns/<slug>/
+downstream_urls: Urls = [
+    path("downstream/", downstream.downstream, name="downstream"),
+    re_path(
+        r"^downstream/accuracies\.(?P<format>md|tex|csv|json)$",
+        downstream.accuracies_file,
+        name="accuracies_file",
+    ),
+    path("downstream/<int:pk>/", downstream.benchmark, name="benchmark"),
+    path("downstream/<int:pk>/remove/", downstream.benchmark_remove, name="benchmark_remove"),
+    path("downstream/<int:pk>/score/", downstream.benchmark_score, name="benchmark_score"),
+    re_path(
+        r"^downstream/(?P<pk>[0-9]{1,9})/board\.(?P<format>md|tex|csv|json)$",
+        downstream.benchmark_file,
+        name="benchmark_file",
+    ),
+    re_path(
+        r"^downstream/(?P<pk>[0-9]{1,9})/questions\.(?P<format>csv|jsonl|xlsx|parquet)$",
+        downstream.benchmark_questions,
+        name="benchmark_questions",
+    ),
+    path(
+        "downstream/submissions/<int:pk>/remove/",
+        downstream.benchmark_submission_remove,
+        name="benchmark_submission_remove",
+    ),
+]
+
 urlpatterns: Urls = [
+    path("campaigns/<slug:slug>/", include(downstream_urls)),
     path("campaigns/<slug:slug>/", include(gold_urls)),
     path("campaigns/<slug:slug>/", include(spot_check_urls)),
     path("campaigns/<slug:slug>/", include(dry_run_urls)),

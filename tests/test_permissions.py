@@ -2,10 +2,6 @@
 
 A route without a line fails here. To add one, say who is allowed and what status they get by method:
 
-    # the cast's campaign is of triples: there is no set of compounds, whoever asks
-    "compound_set": Route({MANAGER}, get=404, post=404),
-    "compound_set_found": Route({MANAGER}, get=404, with_=lambda cast: {"token": uuid4()}),
-    "compound_set_file": Route({MANAGER}, get=404, with_=lambda cast: {"token": uuid4()}),
     "campaign_items": Route({MANAGER, VIEWER}, get=200),
 
 - A method that is not named is not allowed (405). Who is signed in without being allowed gets 404.
@@ -41,6 +37,7 @@ from annotation.services.jobs import request as request_job
 from annotation.services.labels import finalize
 from annotation.services.rejudgement import open_rejudgement
 from annotation.services.resolution import open_resolution
+from scoring.services.downstream import boards_now, score_waiting, store_board
 from scoring.services.release_content import SplitWish
 from scoring.services.releases import freeze
 from scoring.services.scores import Wish
@@ -57,6 +54,7 @@ from tests.factories import (
     make_triple,
 )
 from tests.material import as_csv
+from tests.scoring.downstream import choices_benchmark, chosen, send
 
 ANONYMOUS, OUTSIDER, EXPERT, VIEWER, MANAGER = "anonymous", "outsider", "expert", "viewer", "manager"
 ROLES = (ANONYMOUS, OUTSIDER, EXPERT, VIEWER, MANAGER)
@@ -219,6 +217,31 @@ def a_submission(cast: Cast) -> dict[str, Any]:
     return {"pk": sent.submission.pk}
 
 
+def a_benchmark(cast: Cast) -> dict[str, Any]:
+    """One of Mei's, to which nothing was sent."""
+    return {"pk": choices_benchmark(cast.campaign).pk}
+
+
+def a_sent_file(cast: Cast) -> dict[str, Any]:
+    """To such a benchmark."""
+    return {"pk": send(choices_benchmark(cast.campaign), chosen(10), "base", by=cast.mei).pk}
+
+
+def a_scored_benchmark(cast: Cast) -> dict[str, Any]:
+    """One with a table."""
+    benchmark = choices_benchmark(cast.campaign)
+    send(benchmark, chosen(10), "base", by=cast.mei)
+    score_waiting(benchmark)
+    for kind, pk, inputs, document in boards_now(benchmark):
+        store_board(cast.campaign, kind, pk, inputs, document)
+    return {"pk": benchmark.pk}
+
+
+def accuracies(cast: Cast) -> dict[str, Any]:
+    a_scored_benchmark(cast)
+    return {}
+
+
 def two_submissions(cast: Cast) -> dict[str, Any]:
     """Of two systems, about the same triple."""
     make_triple(cast.campaign, 903, imported_label="1")
@@ -376,6 +399,10 @@ ROUTES = {
     "evaluation_set_file": Route({MANAGER}, get=200, with_=a_built_set),
     "evaluation_set_save": Route({MANAGER}, post=302, with_=a_built_set),
     "evaluation_set_discard": Route({MANAGER}, post=302, with_=a_built_set),
+    # the cast's campaign is of triples: there is no set of compounds, whoever asks
+    "compound_set": Route({MANAGER}, get=404, post=404),
+    "compound_set_found": Route({MANAGER}, get=404, with_=lambda cast: {"token": uuid4()}),
+    "compound_set_file": Route({MANAGER}, get=404, with_=lambda cast: {"token": uuid4()}),
     "campaign_items": Route({MANAGER, VIEWER}, get=200),
     "item_withdraw": Route({MANAGER}, post=409, with_=an_item),  # without a reason
     "item_restore": Route({MANAGER}, post=302, with_=an_item),
@@ -412,6 +439,8 @@ ROUTES = {
     "campaign_archive": Route({MANAGER}, post=409),  # not closed
     "campaign_unarchive": Route({MANAGER}, post=302),
     "assign": Route({MANAGER}, get=200, post=400),
+    "carry_over": Route({MANAGER, VIEWER}, get=200),
+    "carry_over_end": Route({MANAGER}, post=302),  # nothing is carried over: nothing changes
     "spot_check_new": Route({MANAGER}, get=200, post=400),
     "spot_check": Route({MANAGER, VIEWER}, get=200, with_=a_spot_check),
     "spot_check_decide": Route({MANAGER}, post=400, with_=a_spot_check),  # nothing said
@@ -507,6 +536,21 @@ ROUTES = {
     "releases": Route({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}),
     "release": Route({MANAGER, VIEWER}, get=200, with_=a_release),
     "release_file": Route({MANAGER, VIEWER}, get=200, with_=a_release),
+    # downstream benchmarks; viewers send in only where a manager opened the board
+    "downstream": Route({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}),
+    "accuracies_file": Route(
+        {MANAGER, VIEWER}, get=200, with_=lambda cast: accuracies(cast) | {"format": "tex"}
+    ),
+    "benchmark": Route({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}, with_=a_scored_benchmark),
+    "benchmark_file": Route(
+        {MANAGER, VIEWER}, get=200, with_=lambda cast: a_scored_benchmark(cast) | {"format": "tex"}
+    ),
+    "benchmark_questions": Route(
+        {MANAGER, VIEWER}, get=200, with_=lambda cast: a_benchmark(cast) | {"format": "csv"}
+    ),
+    "benchmark_remove": Route({MANAGER}, post=302, with_=a_benchmark),
+    "benchmark_score": Route({MANAGER}, post=302, with_=a_scored_benchmark),
+    "benchmark_submission_remove": Route({MANAGER}, post=302, with_=a_sent_file),
     "api_submissions": api({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}),
     "api_submission": api({MANAGER}, get=200, with_=a_submission),
     "api_curve": api(

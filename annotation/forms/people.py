@@ -1,5 +1,6 @@
 """Giving out parts, people, due dates, repeats."""
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -7,10 +8,15 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from annotation.formats.errors import FormatError
+from annotation.formats.lexicon import LIMIT, read_forms
 from annotation.forms.base import DayField, PlainInput
 from annotation.models import Membership
+from annotation.protocol.carry_over import USUAL_SHARE as USUAL_CHECKED
+from annotation.services.carry_over import CarryWish
 from annotation.services.later import USUAL_SHARE
 from annotation.services.people import SEPARATORS
+from annotation.services.sentences import translated
 
 DESIGNS = [
     ("cyclic", _("cyclic: neighbours in the list share parts")),
@@ -120,10 +126,49 @@ class AssignForm(ExpertsForm):
         help_text=_("Which unit falls into which part. The same seed gives the same parts."),
     )
 
-    def __init__(self, *args: Any, k: int, late: bool = False, **kwargs: Any) -> None:
+    carry_over = forms.BooleanField(
+        label=_("Carry verdicts over"),
+        required=False,
+        help_text=_(
+            "Translations that render their compound exactly like another one of the same sentence take its verdict "
+            "and are given to nobody. Whatever the rule cannot tell is judged."
+        ),
+    )
+    carry_lexicon = forms.FileField(
+        label=_("Lexicon for carrying over"),
+        required=False,
+        help_text=_(
+            "By it the rule finds the compound in a translation. A line for each atom: the atom, a tab, its Chinese "
+            "forms apart by “/”."
+        ),
+    )
+    carry_share = forms.FloatField(
+        label=_("Share that is judged anyway, in %"),
+        min_value=0.1,
+        max_value=100,
+        required=False,
+        initial=USUAL_CHECKED,
+        help_text=_(
+            "So much of what could be carried over is drawn by the seed and judged like anything else, unmarked: it "
+            "tells how often a verdict that is carried over is another than the expert's own. Left empty: 10."
+        ),
+    )
+    carry_forms = forms.CharField(
+        required=False, widget=forms.HiddenInput
+    )  # the lexicon of a plan that was shown
+
+    field_order = (
+        "members", "names", "design", "parts", "sample", "quotas", "overlap", "again", "seed",
+        "carry_over", "carry_lexicon", "carry_share", "carry_forms",
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, k: int, late: bool = False, compound: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not late:
             del self.fields["again"]
+        if not compound:
+            for name in ("carry_over", "carry_lexicon", "carry_share", "carry_forms"):
+                del self.fields[name]
         design = self.fields["design"]
         assert isinstance(design, forms.ChoiceField)
         design.choices = [(name, words) for name, words in DESIGNS if DESIGN_K.get(name, k) == k]
@@ -136,12 +181,54 @@ class AssignForm(ExpertsForm):
         given: float | None = self.cleaned_data.get("again")
         return USUAL_SHARE if given is None else given
 
+    @property
+    def carry_wish(self) -> CarryWish | None:
+        """What is to be carried over, None where that was not asked for."""
+        if not self.cleaned_data.get("carry_over"):
+            return None
+        share: float | None = self.cleaned_data["carry_share"]
+        return CarryWish(
+            forms=self.cleaned_data["carry_forms"], percent=USUAL_CHECKED if share is None else share
+        )
+
+    def clean_carry_forms(self) -> dict[str, list[str]]:
+        """The forms of a file that was sent now, else those of the plan that was shown; the page keeps them."""
+        if not self.cleaned_data.get("carry_over"):
+            return {}
+        file, shown = self.cleaned_data.get("carry_lexicon"), self.cleaned_data["carry_forms"]
+        if not file and not shown:
+            self.add_error(
+                "carry_lexicon", _("Bring the lexicon by which the compound is found in a translation.")
+            )
+            return {}
+        try:
+            found = read_forms(file.read(LIMIT + 1) if file else _as_lexicon(shown))
+        except FormatError as error:
+            self.add_error("carry_lexicon", translated(error.sentence))
+            return {}
+        self.shown_forms = json.dumps(found, ensure_ascii=False)
+        sent: Any = self.data
+        kept = sent.copy()
+        kept["carry_forms"] = self.shown_forms
+        self.data = kept
+        return found
+
     def clean_quotas(self) -> list[int] | None:
         """Whole numbers, with commas or blanks between."""
         shares = [share for share in re.split(rf"[\s{SEPARATORS}]+", self.cleaned_data["quotas"]) if share]
         if not all(share.isdecimal() and len(share) < 10 for share in shares):
             raise forms.ValidationError(_("Shares are whole numbers with commas between, such as 2, 1, 1."))
         return [int(share) for share in shares] or None
+
+
+def _as_lexicon(shown: str) -> bytes:
+    """What `shown_forms` gave, as the file it was read from."""
+    try:
+        found = json.loads(shown)
+        lines = [f"{atom}\t{'/'.join(forms) or '/'}" for atom, forms in found.items()]
+    except (ValueError, AttributeError, TypeError):
+        return b""
+    return "\n".join(lines).encode()
 
 
 class DueDateForm(forms.Form):

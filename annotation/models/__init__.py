@@ -3,6 +3,7 @@
 from annotation.models.access import AuditEntry, Invitation, Token
 from annotation.models.annotation import JUDGED_UNDER, Annotation, Surplus
 from annotation.models.campaign import Campaign, Membership
+from annotation.models.carry_over import CarryOver
 from annotation.models.discussion import Arbitration, Comment, Thread, ThreadSeen
 from annotation.models.example import Example, ExampleScore
 from annotation.models.final_label import FinalLabel
@@ -22,6 +23,7 @@ __all__ = [
     "Assignment",
     "AuditEntry",
     "Campaign",
+    "CarryOver",
     "Comment",
     "Context",
     "Design",

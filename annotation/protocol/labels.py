@@ -129,13 +129,36 @@ ARBITER = LabelRule(
 )
 
 
+def _carried(votes: Votes) -> tuple[str | None, str | None]:
+    if len(votes) == 3 and votes[0]:
+        _source, label, reason = votes
+        if (label in ("1", "0") and reason is None) or (label is None and reason in REASONS):
+            return label, reason
+    raise ProtocolError(
+        say("A label that is carried over names its source, and that one's label or why it has none.")
+    )
+
+
+# For an item that nobody judges, because another translation of its sentence renders the compound alike
+# (`protocol.carry_over`). In place of votes stand the source (the number of its row), its label and the reason why it
+# has none; the outcome is the source's.
+CARRIED = LabelRule(
+    name="carried",
+    version="1",
+    words=Words("carried over from an alike translation", "沿用了短语译法相同的另一译文的判断"),
+    only_k=None,
+    decide=_carried,
+)
+_BESIDE = (ARBITER, CARRIED)  # whatever the number of experts, and of those who have answered
+
+
 def get_rule(name: str, version: str | None = None) -> LabelRule:
     """The rule of that name and version (default: the current one); a ProtocolError if there is none.
 
     >>> get_rule("majority").version
     '1'
     """
-    for rule in reversed((*RULES, ARBITER)):
+    for rule in reversed((*RULES, *_BESIDE)):
         if rule.name == name and version in (None, rule.version):
             return rule
     known = ", ".join(f"{rule.name} (version {rule.version})" for rule in RULES)
@@ -160,6 +183,7 @@ def final_label(rule: str, votes: Votes, *, k: int, version: str | None = None) 
       and {1, 0} is implausible by the rule. Source: CKBP v2 (Fang et al. 2023).
     - `arbiter`: the last vote, which is the label that an arbiter decided, whatever stands before it and however
       many have answered.
+    - `carried`: the outcome of the source, which the votes name.
 
     Raises ProtocolError for an unknown rule or version, a vote that is no label code, more votes than `k`, or
     a `k` the rule is not defined for.
@@ -173,7 +197,7 @@ def final_label(rule: str, votes: Votes, *, k: int, version: str | None = None) 
     """
     chosen = get_rule(rule, version)
     _check_k(chosen, k)
-    if chosen.name == ARBITER.name:
+    if chosen in _BESIDE:
         label, reason = chosen.decide(votes)
         return Outcome(label=label, reason=reason, rule=chosen.name, version=chosen.version)
     if len(votes) > k:

@@ -14,6 +14,8 @@ from annotation.models import Assignment, Item, PartUnit, Round
 from annotation.protocol.assignment import Sample
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_name
+from annotation.services.carried import carried_items
+from annotation.services.carry_over import CarryPlan
 from annotation.services.errors import Refused
 
 
@@ -44,24 +46,31 @@ def incomplete_items(round_: Round) -> QuerySet[Item]:
         Item.objects.active()
         .filter(campaign=round_.campaign_id, unit__in=begun.values("unit"))
         .exclude(unit__in=PartUnit.objects.filter(round=round_).values("unit"))
+        .exclude(pk__in=carried_items())
         .annotate(n_given=Count("assignments", filter=given))
         .filter(n_given__lt=round_.k)
     )
 
 
 def plan_completion(
-    round_: Round, names: Sequence[str], loads: Mapping[str, int], *, sample: Sample | None = None
+    round_: Round,
+    names: Sequence[str],
+    loads: Mapping[str, int],
+    *,
+    sample: Sample | None = None,
+    carry: CarryPlan | None = None,
 ) -> Completion:
     """Every missing place to the person with the least work who has not judged the item; units stay together.
 
-    `loads` is what the plan of parts gives to each. Of a sample only its units are completed. Raises Refused where too
-    few people are named.
+    `loads` is what the plan of parts gives to each. Of a sample only its units are completed, and nothing of `carry`.
+    Raises Refused where too few people are named.
     """
     lacking = incomplete_items(round_).order_by("unit__position", "position")
+    left_out = frozenset() if carry is None else carry.items
     items = [
         (item, unit)
         for item, unit, key in lacking.values_list("pk", "unit", "unit__key")
-        if sample is None or key in sample
+        if (sample is None or key in sample) and item not in left_out
     ]
     if not items:
         return Completion()

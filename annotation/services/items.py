@@ -21,7 +21,8 @@ from annotation.models import (
     Round,
     User,
 )
-from annotation.protocol.labels import ARBITER
+from annotation.protocol.labels import ARBITER, CARRIED
+from annotation.services import carried
 from annotation.services.campaigns import main_round
 from annotation.services.dry_runs import taken_back
 from annotation.services.effective import COUNTED
@@ -74,6 +75,7 @@ class ItemLine:
     stale: bool  # its final label rests on other answers than those that are there now
     standing: Standing  # whether its batch is closed, whether it is discussed, whether an arbiter decided
     corrected: bool  # its text took the place of another one
+    carried_from: int | None = None  # the position of the item whose verdict it takes
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def _shown(items: QuerySet[Item]) -> Any:
     )
     return (
         items.annotate(corrected=Exists(before))
-        .select_related("unit", "context", "final_label")
+        .select_related("unit", "context", "final_label", "carry_over")
         .order_by("position")
     )
 
@@ -209,6 +211,7 @@ def _lines(campaign: Campaign, items: Sequence[Any]) -> list[ItemLine]:
     problems = _problems_by_item(campaign, items)
     because = _withdrawn_because(campaign, items)
     standing = standings(campaign, items)
+    of_carried = _carried(campaign, items)
     none = {"given": 0, "answered": 0, "revisions": 0}
     return [
         ItemLine(
@@ -218,12 +221,39 @@ def _lines(campaign: Campaign, items: Sequence[Any]) -> list[ItemLine]:
             answered=counts.get(item.pk, none)["answered"],
             problems=tuple(problems.get(item.pk, ())),
             withdrawn_because=because.get(item.pk, ""),
-            stale=_is_stale(item, counts.get(item.pk, none), standing[item.pk]),
+            stale=of_carried[item.pk].stale
+            if item.pk in of_carried
+            else _is_stale(item, counts.get(item.pk, none), standing[item.pk]),
             standing=standing[item.pk],
             corrected=item.corrected,
+            carried_from=of_carried[item.pk].source if item.pk in of_carried else None,
         )
         for item in items
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Carried:
+    """Of an item whose verdict is, or was, carried over: from which position, None where it is no more."""
+
+    source: int | None
+    stale: bool
+
+
+def _carried(campaign: Campaign, items: Sequence[Any]) -> Mapping[int, _Carried]:
+    """Two queries where there are such items, else none."""
+    able = [item.pk for item in items if _may_be_carried(item)]
+    if not able:
+        return {}
+    source = dict(carried.standing().filter(item__in=able).values_list("item", "source__position"))
+    stale = set(stale_of(campaign).filter(item__in=able).values_list("item", flat=True))
+    return {pk: _Carried(source=source.get(pk), stale=pk in stale) for pk in able}
+
+
+def _may_be_carried(item: Any) -> bool:
+    label, row = getattr(item, "final_label", None), getattr(item, "carry_over", None)
+    by_rule = label is not None and label.rule == CARRIED.name
+    return item.retired_at is None and (by_rule or (row is not None and not row.checked))
 
 
 def _is_stale(item: Item, counts: Mapping[str, int], standing: Standing) -> bool:

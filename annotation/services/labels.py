@@ -2,14 +2,15 @@
 
 It runs on effective scores: of an expert who judged an item again after a resolution or under new guidelines, the
 last answer. An item that only some of its experts have judged again waits: it has no label, reason `incomplete`, and
-the votes named with it are those of who has. What an arbiter decided stands in place of the rule's outcome.
+the votes named with it are those of who has. What an arbiter decided stands in place of the rule's outcome. An item
+that takes the verdict on an alike translation (`carried`) has the outcome of that one, its source.
 
 Cost: four reads of the campaign's answers and labels, then writes in chunks only for what changed.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,8 +20,17 @@ from django.utils import timezone
 
 from annotation.models import Annotation, Arbitration, Assignment, Campaign, FinalLabel, Item, Job, Round
 from annotation.protocol.base import get_protocol
-from annotation.protocol.labels import ARBITER, Outcome, check_rule, default_rule, final_label, get_rule
+from annotation.protocol.labels import (
+    ARBITER,
+    CARRIED,
+    Outcome,
+    check_rule,
+    default_rule,
+    final_label,
+    get_rule,
+)
 from annotation.services import jobs
+from annotation.services.carried import carried_items, sources_of, standing
 from annotation.services.effective import COUNTED, item_answers
 from annotation.services.turns import turn
 
@@ -33,6 +43,7 @@ class Votes:
     """The effective answers to one item, in slot order: a label code, or None for cannot judge.
 
     `decision`: the label that an arbiter decided, None where none did. `experts`: whose votes they are, by account.
+    `source`: the item whose outcome this one takes, where it was not judged itself; `taken` is that outcome.
     """
 
     item: int
@@ -40,10 +51,14 @@ class Votes:
     revisions: int  # how many times its answers were saved, in all rounds that count
     decision: str | None = None
     experts: tuple[int, ...] = ()
+    source: int | None = None
+    taken: Outcome | None = None
 
     @property
     def inputs(self) -> list[str | None]:
         """What the outcome can be computed from again."""
+        if self.taken is not None:
+            return [str(self.source), self.taken.label, self.taken.reason]
         return [*self.votes] if self.decision is None else [*self.votes, self.decision]
 
 
@@ -86,9 +101,10 @@ def effective_votes(campaign: Campaign) -> Iterator[Votes]:
             "item", "label"
         )
     )
-    for item in (
-        Item.objects.active().filter(campaign=campaign).order_by("position").values_list("pk", flat=True)
-    ):
+    items = Item.objects.active().filter(campaign=campaign).order_by("position")
+    rows = list(items.values_list("pk", "carry_over__checked"))
+    source = sources_of(campaign) if any(checked is False for _item, checked in rows) else {}
+    for item, _checked in rows:
         found = by_item.get(item)
         counted = found.effective.counted if found else {}
         yield Votes(
@@ -97,6 +113,7 @@ def effective_votes(campaign: Campaign) -> Iterator[Votes]:
             found.revisions if found else 0,
             decided.get(item),
             tuple(counted),
+            source.get(item) if item not in decided else None,
         )
 
 
@@ -107,11 +124,17 @@ def compute(campaign: Campaign, rule: str) -> Outcomes:
 
 def outcomes_of(every: Iterable[Votes], rule: str, *, k: int) -> Outcomes:
     """The same for votes that were read before."""
-    return {votes.item: (_outcome(rule, votes, k=k), votes) for votes in every}
+    outcomes = {votes.item: (_outcome(rule, votes, k=k), votes) for votes in every}
+    carried = [votes for _outcome_of, votes in outcomes.values() if votes.source in outcomes]
+    for votes in carried:
+        taking = replace(votes, taken=outcomes[votes.source or 0][0])
+        outcomes[votes.item] = (_outcome(rule, taking, k=k), taking)
+    return outcomes
 
 
 def _outcome(rule: str, votes: Votes, *, k: int) -> Outcome:
-    return final_label(ARBITER.name if votes.decision else rule, votes.inputs, k=k)
+    name = CARRIED.name if votes.taken else ARBITER.name if votes.decision else rule
+    return final_label(name, votes.inputs, k=k)
 
 
 def finalize(campaign: Campaign, *, rule: str | None = None) -> Finalized:
@@ -226,7 +249,7 @@ def _same(stored: FinalLabel | None, outcome: Outcome, votes: Votes) -> bool:
 
 
 def stale_labels(campaign: Campaign) -> int:
-    """How many final labels rest on answers that have changed since: they wait for a new run of the rule."""
+    """How many outcomes, labels and reasons for none, are older than the answers: they wait for a run of the rule."""
     return stale_of(campaign).count()
 
 
@@ -235,30 +258,32 @@ def stale_of(campaign: Campaign) -> QuerySet[FinalLabel]:
     saved since.
     """
     missing = Assignment.objects.filter(
-        item=OuterRef("item"),
-        round__kind=Round.Kind.MAIN,
-        withdrawn_at__isnull=True,
-        answered_at__isnull=True,
+        round__kind=Round.Kind.MAIN, withdrawn_at__isnull=True, answered_at__isnull=True
     )
+    of_source = standing().filter(Exists(missing.filter(item=OuterRef("source"))), item=OuterRef("item"))
+    lacking = Exists(missing.filter(item=OuterRef("item"))) | Exists(of_source)
     found: QuerySet[FinalLabel] = (
-        _stale().filter(item__campaign=campaign).exclude(Q(Exists(missing)), reason="incomplete")
+        _stale().filter(item__campaign=campaign).exclude(Q(lacking), reason="incomplete")
     )
     return found
 
 
 def passed_over(campaign: Campaign) -> int:
-    """How many items with answers the last run of the rule did not see: restored after it, or judged since."""
+    """How many items with answers the last run of the rule did not see: restored after it, or judged since. What takes
+    the verdict on another has that one's answers.
+    """
     if not campaign.label_version:
         return 0
     answered = Assignment.objects.filter(
         round__campaign=campaign,
         round__kind__in=COUNTED,
-        item=OuterRef("pk"),
         withdrawn_at__isnull=True,
         answered_at__isnull=False,
     )
+    of_source = standing().filter(Exists(answered.filter(item=OuterRef("source"))), item=OuterRef("pk"))
+    seen = answered.filter(item=OuterRef("pk"))
     unlabelled = Item.objects.active().filter(campaign=campaign, final_label__isnull=True)
-    return unlabelled.filter(Exists(answered) | Exists(_decided(OuterRef("pk")))).count()
+    return unlabelled.filter(Exists(seen) | Exists(_decided(OuterRef("pk"))) | Exists(of_source)).count()
 
 
 def _decided(item: OuterRef) -> QuerySet[Arbitration]:
@@ -269,25 +294,47 @@ def _decided(item: OuterRef) -> QuerySet[Arbitration]:
 def _stale() -> Any:
     """Compared by revisions, not by clocks: an answer that was being saved while the rule ran is found too.
 
-    A label is stale as well where an arbiter has decided since, or took back what was decided.
+    A label is stale as well where an arbiter has decided since, or took back what was decided; and one that is carried
+    over where its source's is, or where the verdict on another is no longer carried to it, or by now is.
     """
+    return _counted_now().filter(_on_other_answers() | _carried_otherwise())
+
+
+def _counted_now() -> QuerySet[Any]:
+    """Final labels with how many times the answers to their items were saved by `now`."""
     answered = Q(
         item__assignments__round__kind__in=COUNTED,
         item__assignments__withdrawn_at__isnull=True,
         item__assignments__answered_at__isnull=False,
         item__assignments__slot__lte=F("item__campaign__annotators_per_item"),
     )
-    decided = _decided(OuterRef("item"))
-    by_arbiter = Q(rule=ARBITER.name)
-    return (
-        FinalLabel.objects.filter(item__retired_at__isnull=True)
-        .annotate(now=Coalesce(Sum("item__assignments__revision", filter=answered), 0))
-        .filter(
-            ~Q(now=F("revisions"))
-            | by_arbiter & ~Exists(decided.filter(label=OuterRef("label")))
-            | ~by_arbiter & Exists(decided)
-        )
+    return FinalLabel.objects.filter(item__retired_at__isnull=True).annotate(
+        now=Coalesce(Sum("item__assignments__revision", filter=answered), 0)
     )
+
+
+_BY_ARBITER = Q(rule=ARBITER.name)
+
+
+def _on_other_answers() -> Q:
+    decided = _decided(OuterRef("item"))
+    return (
+        ~Q(now=F("revisions"))
+        | _BY_ARBITER & ~Exists(decided.filter(label=OuterRef("label")))
+        | ~_BY_ARBITER & Exists(decided)
+    )
+
+
+def _carried_otherwise() -> Q:
+    of_source = _counted_now().filter(_on_other_answers(), item=OuterRef("source"))
+    same = standing().filter(
+        ~Exists(of_source),
+        item=OuterRef("item"),
+        source__final_label__label=OuterRef("label"),
+        source__final_label__reason=OuterRef("reason"),
+    )
+    carried = Q(rule=CARRIED.name)
+    return carried & ~Exists(same) | ~carried & ~_BY_ARBITER & Q(item__in=carried_items())
 
 
 @dataclass

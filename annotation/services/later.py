@@ -4,7 +4,8 @@ They go to the experts of their units, each in the slot they have there, whoever
 experts judged before comes again beside it, unmarked, among the new screens: so a shift between the batches shows.
 Repeats stand in a round of their own, as all hidden repeats do (`repeats`).
 
-Which items came late is told by the times of their import and of their part; nothing is stored beside that.
+Which items came late is told by the times of their import and of their part; nothing is stored beside that. What takes
+the verdict on an alike translation (`carry_over`) is given to nobody.
 """
 
 from collections import defaultdict
@@ -19,6 +20,8 @@ from django.db.models import F, Max, Min, QuerySet
 from annotation.models import Assignment, Campaign, HandIn, Item, Membership, Part, PartUnit, Round, User
 from annotation.protocol.chance import fingerprint
 from annotation.protocol.sentences import say
+from annotation.services.carried import carried_items
+from annotation.services.carry_over import CarryPlan
 from annotation.services.errors import Refused
 from annotation.services.layout import (
     IN_UNIT,
@@ -59,6 +62,7 @@ def _came_later(round_: Round, *, closed: bool) -> QuerySet[Item]:
         Item.objects.active()
         .filter(unit__in=placed.values("unit"))
         .exclude(pk__in=round_.assignments.values("item"))
+        .exclude(pk__in=carried_items())
         .order_by("unit__position", *IN_UNIT)
     )
 
@@ -210,14 +214,18 @@ class LaterPlan:
         }
 
 
-def plan_later(round_: Round, *, again: float = USUAL_SHARE, seed: int) -> LaterPlan:
-    """What would be given out beside new parts; stores nothing. A fixed number of queries.
+def plan_later(
+    round_: Round, *, again: float = USUAL_SHARE, seed: int, carry: CarryPlan | None = None
+) -> LaterPlan:
+    """What would be given out beside new parts, but for what `carry` takes; stores nothing. A fixed number of queries.
 
     Refused where the share is no share.
     """
     if not 0 <= again <= 100:
         raise Refused(say("Name a share of earlier items between 0 and 100 %."), options=("again",))
     late = unit_rows(late_items(round_))
+    if carry is not None:
+        late = carry.without(late)
     if not late:
         return LaterPlan(again=again, seed=seed)
     shares = _shares(round_, late)

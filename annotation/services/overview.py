@@ -25,6 +25,7 @@ from annotation.models import (
 )
 from annotation.models.item import in_play
 from annotation.protocol.text import fold_name
+from annotation.services.carried import carried_items
 from annotation.services.dry_runs import OPENS_MAIN, Decision, decision_of
 from annotation.services.invitations import is_invited
 from annotation.services.labels import stale_of
@@ -123,7 +124,9 @@ class ExpertLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemCounts:
-    """Items that count, those withdrawn or set aside for a dry run, and those that no expert was given yet."""
+    """Items that count, those withdrawn or set aside for a dry run, and those that no expert was given yet, but for
+    verdicts that are carried over.
+    """
 
     active: int
     withdrawn: int
@@ -369,7 +372,9 @@ def _items(round_: Round) -> ItemCounts:
             active=Count("pk", filter=Q(retired_at__isnull=True)),
             withdrawn=Count("pk", filter=Q(retired_why=Item.Retired.WITHDRAWN)),
             set_aside=Count("pk", filter=Q(retired_why=Item.Retired.SET_ASIDE)),
-            unassigned=Count("pk", filter=Q(retired_at__isnull=True) & ~Exists(given)),
+            unassigned=Count(
+                "pk", filter=Q(retired_at__isnull=True) & ~Exists(given) & ~Q(pk__in=carried_items())
+            ),
         )
     )
     return ItemCounts(**counts)

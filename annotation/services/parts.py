@@ -24,10 +24,11 @@ from annotation.protocol.assignment import Plan, PlanUnit, draw_sample, plan
 from annotation.protocol.sentences import say
 from annotation.services.campaign_state import refuse_closed
 from annotation.services.campaigns import check_seed, main_round
-from annotation.services.completion import Completion, plan_completion
+from annotation.services.carry_over import CarryPlan, CarryWish, plan_carry_over, store_carry_over
+from annotation.services.completion import Completion, incomplete_items, plan_completion
 from annotation.services.dry_runs import refuse_before_the_gate
 from annotation.services.errors import Refused
-from annotation.services.later import USUAL_SHARE, LaterPlan, give_out_later, plan_later
+from annotation.services.later import USUAL_SHARE, LaterPlan, give_out_later, late_items, plan_later
 from annotation.services.layout import (
     CHUNK,
     IN_UNIT,
@@ -67,9 +68,10 @@ def plan_parts(
     sample: int | None = None,
     quotas: Sequence[int] | None = None,
     overlap: int | None = None,
+    carry: CarryPlan | None = None,
 ) -> Plan:
     """What `assign_parts` would store, or its refusal. Creates nobody, stores nothing. Without units where all are
-    given out.
+    given out, and without what is carried over.
 
     `sample` gives out so many of all the campaign's units, drawn by the seed, as far as they have no experts yet.
     """
@@ -80,7 +82,7 @@ def plan_parts(
     planned = plan(
         design,
         experts=experts,
-        units=[PlanUnit(unit.key, unit.n_items) for unit in unassigned_units(round_)],
+        units=[PlanUnit(unit.key, unit.n_items) for unit in _new_units(round_, carry)],
         parts=parts,
         k=round_.k,
         seed=seed,
@@ -90,10 +92,30 @@ def plan_parts(
     )
     for name in planned.loads:
         check_name(name)
-    completion = plan_completion(round_, list(planned.loads), planned.loads, sample=planned.sample)
+    completion = plan_completion(
+        round_, list(planned.loads), planned.loads, sample=planned.sample, carry=carry
+    )
     if any(part.unit_keys for part in planned.parts) or completion.n_items:
         check_experts(campaign, list(planned.loads))
     return planned
+
+
+def plan_carrying(campaign: Campaign, wish: CarryWish, *, seed: int, sample: int | None = None) -> CarryPlan:
+    """What `assign_parts` would carry over of what it gives out, or its refusal; stores nothing."""
+    check_seed(seed)
+    round_ = main_round(campaign)
+    drawn = None if sample is None else draw_sample(_unit_keys(campaign), sample, seed=seed)
+    new = [unit for unit in unassigned_units(round_) if drawn is None or unit.key in drawn]
+    begun = incomplete_items(round_).values_list("pk", "unit__key")
+    to_give = {item for unit in new for items in unit.contexts for item in items}
+    to_give |= {item for item, key in begun if drawn is None or key in drawn}
+    to_give |= set(late_items(round_).values_list("pk", flat=True))
+    return plan_carry_over(round_, wish, to_give=to_give, seed=seed)
+
+
+def _new_units(round_: Round, carry: CarryPlan | None) -> list[UnitRows]:
+    units = unassigned_units(round_)
+    return units if carry is None else carry.without(units)
 
 
 def _unit_keys(campaign: Campaign) -> list[str]:
@@ -112,13 +134,15 @@ def assign_parts(
     quotas: Sequence[int] | None = None,
     overlap: int | None = None,
     again: float = USUAL_SHARE,
+    carry_over: CarryWish | None = None,
     by: User | None = None,
     confirmed_hash: str | None = None,
 ) -> Plan:
     """Store the plan: parts, their units and all k assignments of every item, in one transaction.
 
     Late items go to the experts of their units, whoever is named, and `again` per cent of what these judged before
-    come again among them. Where all units are given out, nothing else is stored and nobody is created.
+    come again among them. With `carry_over`, translations that render their compound like another one take its verdict
+    and are given to nobody. Where all units are given out, nothing else is stored and nobody is created.
     `confirmed_hash` is what the manager was shown (see `confirmation`); if the campaign has changed since, nothing is
     stored.
     """
@@ -127,7 +151,10 @@ def assign_parts(
             round_ = main_round(campaign)
             refuse_closed(campaign)
             refuse_before_the_gate(campaign)
-            later = plan_later(round_, again=again, seed=seed)
+            carry = (
+                None if carry_over is None else plan_carrying(campaign, carry_over, seed=seed, sample=sample)
+            )
+            later = plan_later(round_, again=again, seed=seed, carry=carry)
             planned = plan_parts(
                 campaign,
                 experts=experts,
@@ -137,8 +164,9 @@ def assign_parts(
                 sample=sample,
                 quotas=quotas,
                 overlap=overlap,
+                carry=carry,
             )
-            if confirmed_hash is not None and confirmed_hash != confirmation(planned, later):
+            if confirmed_hash is not None and confirmed_hash != confirmation(planned, later, carry):
                 raise Refused(
                     say(
                         "The campaign changed since this plan was shown: items were added, or "
@@ -146,7 +174,9 @@ def assign_parts(
                     )
                 )
             give_out_later(round_, later, by=by)
-            if _give_out(round_, planned, by):
+            if carry is not None:
+                store_carry_over(round_, carry, by=by)
+            if _give_out(round_, planned, by, carry):
                 more = {"sample": sample, "quotas": quotas and list(quotas), "overlap": overlap}
                 asked = {name: value for name, value in more.items() if value is not None}
                 detail = {"design": design, "seed": seed, **asked, "hash": planned.hash}
@@ -158,14 +188,19 @@ def assign_parts(
     return planned
 
 
-def confirmation(planned: Plan, later: LaterPlan) -> str:
-    """What a manager confirms: the hash of the plan, and that of the later batch beside it where there is one."""
-    return f"{planned.hash}.{later.hash}" if later.n_items else planned.hash
+def confirmation(planned: Plan, later: LaterPlan, carry: CarryPlan | None = None) -> str:
+    """What a manager confirms: the hash of the plan, and those of the later batch and of what is carried over where
+    there is any.
+    """
+    late = f".{later.hash}" if later.n_items else ""
+    return planned.hash + late + (f".{carry.hash}" if carry is not None else "")
 
 
-def _give_out(round_: Round, planned: Plan, by: User | None) -> bool:
+def _give_out(round_: Round, planned: Plan, by: User | None, carry: CarryPlan | None) -> bool:
     """Store what the plan gives to whom, new parts and what completes units; False where that is nothing."""
-    completion = plan_completion(round_, list(planned.loads), planned.loads, sample=planned.sample)
+    completion = plan_completion(
+        round_, list(planned.loads), planned.loads, sample=planned.sample, carry=carry
+    )
     new_parts = any(part.unit_keys for part in planned.parts)
     if not (new_parts or completion.n_items):
         return False
@@ -173,7 +208,7 @@ def _give_out(round_: Round, planned: Plan, by: User | None) -> bool:
     for person in people.values():
         add_member(round_.campaign, person, Membership.Role.EXPERT, by=by)
     if new_parts:
-        _store(round_, planned, people=people, by=by)
+        _store(round_, planned, people=people, by=by, carry=carry)
     if completion.n_items:
         _store_completion(round_, planned, completion, people=people, by=by)
     renew_counts(PartUnit, Assignment)
@@ -186,8 +221,10 @@ def next_index(round_: Round) -> int:
     return 0 if last is None else last + 1
 
 
-def _store(round_: Round, planned: Plan, *, people: dict[str, User], by: User | None) -> None:
-    units = {unit.key: unit for unit in unassigned_units(round_)}
+def _store(
+    round_: Round, planned: Plan, *, people: dict[str, User], by: User | None, carry: CarryPlan | None
+) -> None:
+    units = {unit.key: unit for unit in _new_units(round_, carry)}
     design = Design.objects.create(
         round=round_,
         name=planned.design,

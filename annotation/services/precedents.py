@@ -18,6 +18,7 @@ from annotation.models import Assignment, Campaign, Guideline, Item, Precedent, 
 from annotation.protocol.definition import Words
 from annotation.protocol.display import joined_translation
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.labels import CARRIED
 from annotation.services.errors import NotYours, Refused
 from annotation.services.frozen import still_to_come
 from annotation.services.people import audit
@@ -58,6 +59,7 @@ def settled(items: QuerySet[Any]) -> QuerySet[Any]:
         .exclude(still_to_come())
         .filter(final_label__isnull=False)
         .exclude(final_label__label="")
+        .exclude(final_label__rule=CARRIED.name)  # nobody judged it; its source may be judged still
     )
 
 

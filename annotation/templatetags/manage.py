@@ -50,6 +50,15 @@ CHECK_WORDS = {
     ),
     "checkers have not judged": gettext_lazy("Who checks an item has not judged it"),
     "final labels are of items that count": gettext_lazy("No item was labelled after it was taken out"),
+    "verdicts are carried over from alike translations": gettext_lazy(
+        "Verdicts are carried over only between translations of one sentence with the same rendering of the compound"
+    ),
+    "verdicts are carried over from what is judged": gettext_lazy(
+        "Verdicts are carried over only from translations that experts were given"
+    ),
+    "carried labels are those of their sources": gettext_lazy(
+        "Every label that is carried over is that of its source"
+    ),
     "withdrawn items rest": gettext_lazy("Nobody is asked for an item that was withdrawn or replaced"),
     "replaced items have a successor": gettext_lazy("Where a text was replaced, another stands in its place"),
     "set-aside items stay out": gettext_lazy(

@@ -149,6 +149,8 @@ def job_title(job: Job, parts: dict[int, int]) -> str:
         titles = {"comparison": _("Systems compared"), "bleu": _("Character BLEU")}
         kind = str(job.arguments["kind"])
         return titles.get(kind, kind)
+    if job.kind == "downstream":
+        return _("Benchmark scored")
     if job.kind == "release":
         return _("Release %(name)s") % {"name": job.arguments.get("name", "?")}
     return job.kind

@@ -19,6 +19,7 @@ from annotation.protocol.text import fold_name
 from annotation.services import hand_ins
 from annotation.services.batches import batch_of_part
 from annotation.services.campaigns import main_round
+from annotation.services.carry_over import SHOWN, CarryPlan, shown_pairs
 from annotation.services.completion import incomplete_items
 from annotation.services.dry_runs import why_main_waits
 from annotation.services.errors import Refused
@@ -26,7 +27,14 @@ from annotation.services.instances import saving
 from annotation.services.invitations import invite_new
 from annotation.services.later import LaterPlan, late_items, plan_later
 from annotation.services.overview import expert_lines
-from annotation.services.parts import assign_parts, confirmation, next_index, plan_parts, unassigned_units
+from annotation.services.parts import (
+    assign_parts,
+    confirmation,
+    next_index,
+    plan_carrying,
+    plan_parts,
+    unassigned_units,
+)
 from annotation.services.sentences import translated
 from annotation.services.spot_checks import likely_to_judge
 from annotation.views.campaign_page import campaign_page
@@ -40,23 +48,29 @@ def assign(request: PersonRequest, member: Membership) -> HttpResponse:
     campaign = member.campaign
     if request.method != "POST":
         return _assign_page(request, member, _form(campaign))
-    form = _form(campaign, request.POST)
+    form = _form(campaign, request.POST, request.FILES)
     if not form.is_valid():
         return _assign_page(request, member, form, status=400)
     asked = {
         name: form.cleaned_data[name] for name in ("experts", "design", "seed", "parts", "sample", "quotas")
     }
     asked["overlap"] = form.cleaned_data.get("overlap")
-    again = form.share_again
+    again, wish = form.share_again, form.carry_wish
     if "hash" in request.POST:
-        return _confirm(request, member, form, {**asked, "again": again}, confirmed_hash=request.POST["hash"])
+        confirmed = {**asked, "again": again, "carry_over": wish}
+        return _confirm(request, member, form, confirmed, confirmed_hash=request.POST["hash"])
     try:
-        planned = plan_parts(campaign, **asked)
-        later = plan_later(main_round(campaign), again=again, seed=asked["seed"])
+        carry = (
+            None
+            if wish is None
+            else plan_carrying(campaign, wish, seed=asked["seed"], sample=asked["sample"])
+        )
+        planned = plan_parts(campaign, **asked, carry=carry)
+        later = plan_later(main_round(campaign), again=again, seed=asked["seed"], carry=carry)
     except (ProtocolError, Refused) as refusal:
         form.add_error(None, translated(refusal.message))
         return _assign_page(request, member, form, status=400)
-    return _assign_page(request, member, form, planned=planned, later=later)
+    return _assign_page(request, member, form, planned=planned, later=later, carry=carry)
 
 
 def _confirm(
@@ -82,7 +96,7 @@ def _confirm(
     return campaign_page(request, member, "annotation/invitations.html", context, tab="assign")
 
 
-def _form(campaign: Campaign, data: Any = None) -> AssignForm:
+def _form(campaign: Campaign, data: Any = None, files: Any = None) -> AssignForm:
     members = (
         campaign.memberships.filter(role=Membership.Role.EXPERT, user__is_active=True)
         .select_related("user")
@@ -96,7 +110,8 @@ def _form(campaign: Campaign, data: Any = None) -> AssignForm:
         "seed": campaign.seed,
     }
     late = late_items(main_round(campaign)).exists()
-    return AssignForm(data, members=chosen, k=k, late=late, initial=initial)
+    compound = campaign.protocol == Campaign.Protocol.COMPOUND
+    return AssignForm(data, files, members=chosen, k=k, late=late, compound=compound, initial=initial)
 
 
 def _assign_page(
@@ -106,6 +121,7 @@ def _assign_page(
     *,
     planned: Plan | None = None,
     later: LaterPlan | None = None,
+    carry: CarryPlan | None = None,
     status: int = 200,
 ) -> HttpResponse:
     round_ = main_round(member.campaign)
@@ -120,7 +136,9 @@ def _assign_page(
         "n_begun": incomplete_items(round_).count(),
         "plan": planned and shown_plan(planned, form, first=next_index(round_)),
         "later": later if later and later.n_items else None,
-        "confirm": planned and later and confirmation(planned, later),
+        "carry": carry,
+        "pairs": shown_pairs(carry.carried[:SHOWN]) if carry else (),
+        "confirm": planned and later and confirmation(planned, later, carry),
         "saving": saving(member.campaign) if member.campaign.protocol == Campaign.Protocol.COMPOUND else None,
     }
     return campaign_page(request, member, "annotation/assign.html", context, tab="assign", status=status)

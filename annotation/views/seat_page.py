@@ -298,6 +298,7 @@ WORDS: dict[str, str | Promise] = {
     "closedRound": _("This round is closed; ask the project manager to open it again."),
     # dialogs
     "nothingFound": _("Nothing found."),
+    "nothingAnswered": _("Nothing answered yet."),
     "characters": _("{n} of {limit} characters"),
     "pressKey": _("press a key"),
     "keyTaken": _("That key is taken by: {action}"),

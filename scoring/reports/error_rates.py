@@ -44,8 +44,9 @@ def _rates(title: str, rows: Mapping[str, Document]) -> list[Table]:
     compounds = [_of_compounds(name, rates) for name, rates in rows.items()]
     unknown = why(rates["instance"] for rates in rows.values())
     undecided = why(rates[name] for rates in rows.values() for name in RATES[1:])
+    carried = ("carried over",) if any("carried" in rates for rates in rows.values()) else ()
     return [
-        Table(f"{title}, by context", OF_CONTEXTS, contexts, unknown),
+        Table(f"{title}, by context", (*OF_CONTEXTS, *carried), contexts, unknown),
         Table(f"{title}, by compound", OF_COMPOUNDS, compounds, undecided),
     ]
 
@@ -60,6 +61,7 @@ def _of_contexts(name: str, rates: Document) -> list[str]:
         interval(instance["ci95"], percent),
         str(rates["undecided_instances"]),
         str(rates["cannot_judge"]),
+        *([str(rates["carried"])] if "carried" in rates else ()),
     ]
 
 

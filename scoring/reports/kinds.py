@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from scoring.reports.agreement import agreement
 from scoring.reports.checks import compound_check, estimate
+from scoring.reports.downstream import accuracies, downstream
 from scoring.reports.error_rates import error_rates
 from scoring.reports.gold import gold
 from scoring.reports.plan import plan
@@ -31,6 +32,8 @@ TABLES: Mapping[str, Callable[[Document], list[Table]]] = {
     "gold": gold,
     "leaderboard": leaderboard,
     "what-if": what_if,
+    "downstream": downstream,
+    "downstream-accuracies": accuracies,
 }
 
 

@@ -64,6 +64,7 @@ def comparison(document: Document) -> list[Table]:
         _spreads(document),
         differences,
         *_judging(document),
+        *carried_over(document["judging"].get("carry_over")),
         *_pair(document),
         *_texts(document),
         *_parted(document),
@@ -100,6 +101,38 @@ def _judging(document: Document) -> list[Table]:
     ]
     remarks = [*found["warnings"], shift["signature"]]
     return [Table("Shift between batches", columns, rows, why(shift["by_person"].values()), remarks)]
+
+
+def carried_over(found: Document | None) -> list[Table]:
+    """How often a verdict that is carried over would have been another; nothing where none is."""
+    if not found:
+        return []
+    rows = [
+        [
+            name,
+            str(one["differs"]["n"]),
+            str(one["differs"]["errors"]),
+            percent(one["differs"]["percent"]),
+            interval(one["differs"]["ci95"], percent),
+            str(one["repeats"]["n"]),
+            percent(one["repeats"]["percent"]),
+            percent(one["excess"]),
+            interval(one["ci95"], percent),
+            percent(one["shift"]["difference"]),
+        ]
+        for name, one in (("all", found["pooled"]), *found["by_person"].items())
+    ]
+    columns = [
+        "expert", "judged anyway", "otherwise", "otherwise %", "95 % interval", "repeats", "otherwise on repeats %",
+        "excess", "95 % interval", "rate of wrong, own minus carried",
+    ]  # fmt: skip
+    remarks = [
+        f"labels carried over: {found['labels']}, from {found['sources']} translations",
+        *found["rules"],
+        found["signature"],
+    ]
+    notes = [*why(found["by_person"].values()), *why([found["pooled"]])]
+    return [Table("Verdicts carried over", columns, rows, list(dict.fromkeys(notes)), remarks)]
 
 
 OVER_ROWS = "p after Holm is held over all rows of this table."

@@ -1,7 +1,8 @@
 """An automatic judge beside the experts: what it finds in one run, how well, and what can be estimated from it.
 
 Experts who saw the check's forms highlighted in the translation were handed its verdict: their answers take no part
-in how well it does, nor in an estimate that corrects it. They count in error rates as ever.
+in how well it does, nor in an estimate that corrects it. They count in error rates as ever. Nor do verdicts that are
+carried over say anything of the check: nobody judged these translations.
 """
 
 from dataclasses import dataclass, replace
@@ -74,9 +75,12 @@ def checked_run(campaign: Campaign, options: Options) -> CheckedRun:
             say("The check needs one automatic judge: a lexicon of translations, or a file of 1 and 0."),
             options=("lexicon", "judge"),
         )
-    labels = labels_of(campaign, options.labels)
+    every = labels_of(campaign, options.labels)
+    labels = every.judged
     chosen = choose_run(campaign, options.system, options.run)
     there, judge = _there(campaign, chosen, labels), _judge_name(options)
+    carried = len(every.carried & {there.texts.items[row] for row in there.rows})
+    there = replace(there, carried=carried)
     if options.judge is not None:
         verdicts = _verdicts(chosen, there, options.judge, options)
         result = judge_check(
@@ -103,16 +107,24 @@ def _verdicts(chosen: SystemRun, there: "_There", judge: bytes, options: Options
 class _There:
     """The instances that a run has an output for, and its texts; a missing output is nothing to check.
 
-    `prompted` counts the instances whose verdict was left out because the forms were highlighted before its judges.
+    `prompted` counts the instances whose verdict was left out because the forms were highlighted before its judges,
+    `carried` those left out because their verdict was given to another translation.
     """
 
     instances: Instances
     rows: list[int]
     texts: Translations
     prompted: int
+    carried: int = 0
 
     @property
     def warnings(self) -> list[Sentence]:
+        told = [
+            say("{n} verdicts are carried over from other translations and left out here.", n=self.carried)
+        ]
+        return [*self._of_prompted(), *(told if self.carried else [])]
+
+    def _of_prompted(self) -> list[Sentence]:
         if not self.prompted:
             return []
         return [

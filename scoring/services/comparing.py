@@ -83,7 +83,13 @@ def comparison(
         "runs": titles,
         **found.as_json(),
         **({"one_system": one_system(len(runs))} if len(systems) == 1 else {}),
-        "judging": judging(campaign, _unlike(campaign, runs, titles, places, items), **drawing),
+        "judging": judging(
+            campaign,
+            _unlike(campaign, runs, titles, places, items),
+            carried=len(found_labels.carried),
+            **drawing,
+        ),
+        **_carried(titles, instances),
         "heat_map": heat_map(table).as_json(),
         "pair": _pair(runs, instances, places, found.differences, drawing) if places else None,
         "differing": _differing(campaign, table, titles, places, items) if places else None,
@@ -112,6 +118,13 @@ def heat_map_of(campaign: Campaign, *, labels: str | None, among: Sequence[str])
     check_among(among, list(dict.fromkeys(system for system, _run in there)))
     gathered = {run: found for run, (found, _items) in there.items() if not among or run[0] in among}
     return heat_map(system_table(_systems(list(gathered), list(gathered.values())))).as_json()
+
+
+def _carried(titles: Sequence[str], instances: Sequence[Instances]) -> Document:
+    """Of each run, how many of its verdicts are carried over; nothing where none is."""
+    carried = {title: one.carried_verdicts for title, one in zip(titles, instances, strict=True)}
+    found = {title: int(verdicts.sum()) for title, verdicts in carried.items() if verdicts is not None}
+    return {"carried": found} if found else {}
 
 
 class Drawing(TypedDict):

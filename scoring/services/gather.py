@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.models import Campaign, Context, FinalLabel, Item, Output, Round, System
 from annotation.protocol.base import get_protocol
-from annotation.protocol.labels import get_rule
+from annotation.protocol.labels import CARRIED, get_rule
 from annotation.protocol.sentences import say
 from annotation.services.errors import Refused
 from annotation.services.labels import Outcomes, compute, passed_over, rule_for, stale_labels
@@ -45,6 +45,7 @@ class Labels:
     label_version: int | None
     stale: int = 0
     passed_over: int = 0  # items with answers that the rule has not seen, such as a restored one
+    carried: frozenset[int] = frozenset()  # items whose label is that of an alike translation
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -54,13 +55,23 @@ class Labels:
             "label_version": self.label_version,
             "stale": self.stale,
             "passed_over": self.passed_over,
+            **({"carried": len(self.carried)} if self.carried else {}),
         }
+
+    @property
+    def judged(self) -> "Labels":
+        """Those that follow from judging the very item."""
+        if not self.carried:
+            return self
+        kept = {item: label for item, label in self.by_item.items() if item not in self.carried}
+        return replace(self, by_item=kept, carried=frozenset())
 
     @property
     def signature(self) -> str:
         if self.source == "imported":
             return "imported"
-        return f"{self.rule}/{self.rule_version}@{self.source}:{self.label_version}"
+        carried = f"+{CARRIED.name}/{CARRIED.version}" if self.carried else ""
+        return f"{self.rule}/{self.rule_version}{carried}@{self.source}:{self.label_version}"
 
 
 def labels_of(campaign: Campaign, source: str | None = None) -> Labels:
@@ -106,6 +117,7 @@ def _final(campaign: Campaign) -> Labels:
         campaign.label_version,
         stale_labels(campaign),
         passed_over(campaign),
+        frozenset(item for item, label, _reason, rule, _version in rows if label and rule == CARRIED.name),
     )
 
 
@@ -123,6 +135,9 @@ def labels_by_rule(outcomes: Outcomes, rule: str) -> Labels:
         rule,
         get_rule(rule).version,
         0,
+        carried=frozenset(
+            item for item, (found, _votes) in outcomes.items() if found.label and found.rule == CARRIED.name
+        ),
     )
 
 
@@ -212,9 +227,14 @@ def _instances(
             verdict=verdicts(items, labels),
             cannot_judge=np.array([item in labels.cannot_judge for item in items], dtype=np.bool_),
             facets=_facets(contexts),
+            carried=_carried(items, labels),
         ),
         items,
     )
+
+
+def _carried(items: Sequence[int], labels: Labels) -> NDArray[np.bool_] | None:
+    return np.array([item in labels.carried for item in items], dtype=np.bool_) if labels.carried else None
 
 
 def verdicts(items: Sequence[int], labels: Labels) -> NDArray[np.int8]:
@@ -230,6 +250,7 @@ def labelled_otherwise(instances: Instances, items: Sequence[int], labels: Label
         verdict=verdicts(items, labels),
         cannot_judge=np.array([item in labels.cannot_judge for item in items], dtype=np.bool_),
         facets={},
+        carried=_carried(items, labels),
     )
 
 

@@ -19,6 +19,7 @@ from annotation.protocol.base import get_protocol
 from annotation.protocol.sentences import Sentence, say
 from annotation.services.exports import names_of
 from annotation.services.later import judged_later, later_draws
+from scoring.services.carried import carried_error
 from scoring.services.doubles import repeats_of
 from scoring.stats.shift import UNDECIDED, JudgedTwice, ShiftReport, shift_report
 
@@ -171,8 +172,12 @@ def _sets(
     return [frozenset(one) for one in found]
 
 
-def judging(campaign: Campaign, pairs: Sequence[Unlike], *, seed: int, resamples: int) -> Document:
-    """Pairs not judged alike, in words as well; the shift where any were judged in different batches."""
+def judging(
+    campaign: Campaign, pairs: Sequence[Unlike], *, carried: int, seed: int, resamples: int
+) -> Document:
+    """Pairs not judged alike, in words as well; the shift where any were judged in different batches; and where labels
+    are carried over, with which error.
+    """
     apart = any(one.n[BATCHES] for one in pairs)
     shift = batches_shift(campaign, seed=seed, resamples=resamples) if apart else None
     return {
@@ -180,6 +185,11 @@ def judging(campaign: Campaign, pairs: Sequence[Unlike], *, seed: int, resamples
         "warnings": [sentence for one in pairs for sentence in one.sentences],
         "shift": shift and shift.as_json(),
         **({"shift_reason": NO_REPEATS} if apart and shift is None else {}),
+        **(
+            {"carry_over": carried_error(campaign, carried=carried, seed=seed, resamples=resamples)}
+            if carried
+            else {}
+        ),
     }
 
 

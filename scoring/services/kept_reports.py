@@ -20,6 +20,7 @@ from annotation.models import (
     Arbitration,
     Assignment,
     Campaign,
+    CarryOver,
     ImportBatch,
     Item,
     Job,
@@ -210,8 +211,10 @@ def _counted(campaign: Campaign) -> list[tuple[str | None, ...]]:
                 Count("withdrawn_at"),
             )
         )
+        tables.append(_row("carried", CarryOver.objects.filter(campaign=campaign), Count("pk"), Max("pk")))
     first, *others = tables
-    return sorted(first.union(*others, all=True))
+    found = sorted(first.union(*others, all=True))
+    return [row for row in found if row[:2] != ("carried", "0")]  # as if there were no such table
 
 
 def _row(name: str, rows: QuerySet[Any], *figures: Aggregate) -> QuerySet[Any, tuple[str | None, ...]]:

@@ -31,6 +31,7 @@ from annotation.services.moves import moved_of
 from annotation.services.peeks import Peek, open_answers, peeks_of
 from annotation.services.sentences import translated
 from scoring.models import Evaluation
+from scoring.services.carried_methods import carried_sentences
 from scoring.services.dry_run_methods import dry_run_sentences
 from scoring.services.gather import Labels
 from scoring.services.gold_methods import gold_sentences
@@ -137,6 +138,7 @@ def methods(
         *later_sentences(campaign, figures=not still, seed=seed, resamples=resamples),
         *gold_sentences(campaign, figures=not still),
         *_labels(campaign, labels),
+        *carried_sentences(campaign, labels, figures=not still, seed=seed, resamples=resamples),
         *(_unfinished(still) if still else []),
         *(_agreement(campaign, agreement) if agreement else []),
         *(_intervals(campaign, seed, resamples) if agreement else []),
@@ -359,7 +361,7 @@ def _labels(campaign: Campaign, labels: Labels) -> Sentences:
     told = say(
         "{n} final labels follow from the judgements by the rule {rule} (version {version}); this is version "
         "{label_version} of the labels.",
-        n=labelled - decided,
+        n=labelled - decided - len(labels.carried),
         rule=labels.rule,
         version=labels.rule_version,
         label_version=labels.label_version,
@@ -437,15 +439,7 @@ def _intervals(campaign: Campaign, seed: int, resamples: int) -> Sentences:
 
 
 def _rates(rates: Mapping[str, ErrorRates], seed: int, resamples: int) -> Sentences:
-    told = [
-        say(
-            "{system}: instance {instance}, aggregate {aggregate}",
-            system=name or "–",
-            instance=_share(found.overall.instance),
-            aggregate=_share(found.overall.aggregate.decided),
-        )
-        for name, found in rates.items()
-    ]
+    told = [_rates_of(name or "–", found) for name, found in rates.items()]
     return [
         say(
             "The instance error rate is the share of wrong among judged translations, with a 95 % interval from a "
@@ -461,6 +455,21 @@ def _rates(rates: Mapping[str, ErrorRates], seed: int, resamples: int) -> Senten
         say("Error rates: {figures}.", figures=listed(told)),
         say("Signature of the first: {signature}.", signature=next(iter(rates.values())).signature),
     ]
+
+
+def _rates_of(system: str, found: ErrorRates) -> Sentence:
+    rates = {
+        "instance": _share(found.overall.instance),
+        "aggregate": _share(found.overall.aggregate.decided),
+    }
+    if found.overall.carried is None:
+        return say("{system}: instance {instance}, aggregate {aggregate}", system=system, **rates)
+    return say(
+        "{system}: instance {instance}, aggregate {aggregate}, verdicts carried over {carried}",
+        system=system,
+        carried=f"{found.overall.carried:,}",
+        **rates,
+    )
 
 
 def _share(found: Share) -> Sentence:

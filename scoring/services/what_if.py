@@ -4,7 +4,8 @@ Both sides rest on the same effective answers, read once. One side are the label
 campaign was finalised, else those its rule gives now. The other is what a rule or a model makes of the answers.
 
 Under a model, as under a rule, an item has no label until all its experts have answered, and what an arbiter decided
-stands. Answers count as 1 or as less, as they do for the rule `majority`; "cannot judge" is no answer to a model.
+stands; what takes the verdict on an alike translation takes it here as well. Answers count as 1 or as less, as they do
+for the rule `majority`; "cannot judge" is no answer to a model.
 """
 
 from collections.abc import Mapping, Sequence
@@ -191,6 +192,8 @@ def _by_model(
         one.item: one.decision or _state_by_model(int(number), bool(full), one)
         for one, number, full in zip(votes, label, complete, strict=True)
     }
+    carried = {one.item: one.source for one in votes if one.source in state}
+    state |= {item: state[source] for item, source in carried.items() if source is not None}
     labels = Labels(
         {item: what for item, what in state.items() if what in LABELS},
         frozenset(item for item, what in state.items() if what == "cannot_judge"),
@@ -198,6 +201,7 @@ def _by_model(
         f"model {found.model}",
         "1",
         0,
+        carried=frozenset(item for item in carried if state[item] in LABELS),
     )
     return Side(labels=labels, state=state, model=found)
 

@@ -139,7 +139,7 @@ def _under(
     instances: Instances, compounds: Compounds, under: NDArray[np.bool_], *, seed: int, resamples: int
 ) -> Rates:
     """The rates of the instances where `under`, shape (instances,), holds, and of the compounds that are wholly so."""
-    codes, n = compounds.of_instance, len(compounds.keys)
+    codes, n, carried = compounds.of_instance, len(compounds.keys), instances.carried_verdicts
     whole = np.bincount(codes[under], minlength=n) == compounds.contexts
     of_wholes = rates_of(compounds, whole, seed=seed, resamples=resamples)
     return Rates(
@@ -148,6 +148,7 @@ def _under(
         all_contexts_wrong=of_wholes.all_contexts_wrong,
         cannot_judge=int((under & instances.cannot_judge).sum()),
         undecided_instances=int((under & (instances.verdict == UNDECIDED) & ~instances.cannot_judge).sum()),
+        carried=None if carried is None else int((under & carried).sum()),
     )
 
 

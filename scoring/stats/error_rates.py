@@ -52,7 +52,8 @@ class Instances:
     unjudged, split between experts or answered "cannot judge"; the last is marked in `cannot_judge`. A
     context the system gave no output for stands here with -1. `facets`: further tables by name, such as
     type, pattern, words; a value is the same on all rows of a compound, and None (or "") where it is not
-    known.
+    known. `carried`: true where the verdict was given to another translation that renders the compound alike
+    and is carried over; None where nothing is.
 
     Raises ValueError where the arrays contradict this.
     """
@@ -62,9 +63,11 @@ class Instances:
     verdict: NDArray[np.int8]
     cannot_judge: NDArray[np.bool_]
     facets: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    carried: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         shapes = {array.shape for array in (self.unit, self.context, self.verdict, self.cannot_judge)}
+        shapes |= set() if self.carried is None else {self.carried.shape}
         shapes |= {values.shape for values in self.facets.values()}
         if shapes != {(self.unit.size,)}:
             raise ValueError("all arrays of instances, the facets too, need the same length")
@@ -75,6 +78,11 @@ class Instances:
         if len(set(zip(self.unit.tolist(), self.context.tolist(), strict=True))) != self.unit.size:
             raise ValueError("a context stands twice under its compound: pass one system and run, and keys")
 
+    @property
+    def carried_verdicts(self) -> NDArray[np.bool_] | None:
+        """(instances,) where a verdict is there and carried over; None where nothing is."""
+        return None if self.carried is None else self.carried & (self.verdict != UNDECIDED)
+
     def only(self, rows: NDArray[np.bool_]) -> "Instances":
         """The instances where `rows`, shape (instances,), is true, without their facets."""
         return Instances(
@@ -82,6 +90,7 @@ class Instances:
             context=self.context[rows],
             verdict=self.verdict[rows],
             cannot_judge=self.cannot_judge[rows],
+            carried=None if self.carried is None else self.carried[rows],
         )
 
 
@@ -107,7 +116,8 @@ class Aggregate:
 class Rates:
     """The three rates of one set of compounds, and the instances without a verdict that stand in none of them.
 
-    `undecided_instances` are split or not fully judged: neither right nor wrong, and not "cannot judge".
+    `undecided_instances` are split or not fully judged: neither right nor wrong, and not "cannot judge". `carried`: how
+    many verdicts in the rates are carried over from another translation, None where none of the system's is.
     """
 
     instance: Share
@@ -115,15 +125,17 @@ class Rates:
     all_contexts_wrong: Share
     cannot_judge: int
     undecided_instances: int
+    carried: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """`{instance, aggregate, all_contexts_wrong, cannot_judge, undecided_instances}`."""
+        """`{instance, aggregate, all_contexts_wrong, cannot_judge, undecided_instances}`, `carried` where any is."""
         return {
             "instance": self.instance.as_json(),
             "aggregate": self.aggregate.as_json(),
             "all_contexts_wrong": self.all_contexts_wrong.as_json(),
             "cannot_judge": self.cannot_judge,
             "undecided_instances": self.undecided_instances,
+            **({} if self.carried is None else {"carried": self.carried}),
         }
 
 
@@ -175,6 +187,7 @@ class Compounds:
     judged: Integers
     wrong: Integers
     cannot_judge: Integers
+    carried: Integers | None = None
 
 
 def error_rates(
@@ -240,7 +253,7 @@ def compounds_of(instances: Instances) -> Compounds:
     """
     place: dict[Any, int] = {}
     codes = np.array([place.setdefault(key, len(place)) for key in instances.unit.tolist()], dtype=np.int64)
-    size = len(place)
+    size, carried = len(place), instances.carried_verdicts
     return Compounds(
         keys=tuple(str(key) for key in place),
         of_instance=codes,
@@ -249,6 +262,7 @@ def compounds_of(instances: Instances) -> Compounds:
         judged=np.bincount(codes[instances.verdict != UNDECIDED], minlength=size),
         wrong=np.bincount(codes[instances.verdict == WRONG], minlength=size),
         cannot_judge=np.bincount(codes[instances.cannot_judge], minlength=size),
+        carried=None if carried is None else np.bincount(codes[carried], minlength=size),
     )
 
 
@@ -289,6 +303,7 @@ def rates_of(compounds: Compounds, mask: NDArray[np.bool_], *, seed: int, resamp
         ),
         cannot_judge=cannot_judge,
         undecided_instances=int((compounds.contexts - compounds.judged)[mask].sum()) - cannot_judge,
+        carried=None if compounds.carried is None else int(compounds.carried[mask].sum()),
     )
 
 

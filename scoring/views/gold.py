@@ -17,7 +17,7 @@ from annotation.protocol.base import get_protocol
 from annotation.protocol.errors import ProtocolError
 from annotation.services import gold as marks
 from annotation.services.errors import NotYours, Refused
-from annotation.services.sentences import translated
+from annotation.services.sentences import translated, with_sentence
 from annotation.services.wording import wording_of
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
@@ -115,7 +115,8 @@ def gold_upload(request: PersonRequest, member: Membership) -> HttpResponse:
         form.add_error(None, translated(refusal.message))
         return _page(request, member, file_form=form, status=400)
     if marked is None:
-        return _page(request, member, file_form=form, findings=report.as_json()["errors"][:PAGE], status=400)
+        findings = [with_sentence(one) for one in report.as_json()["errors"][:PAGE]]
+        return _page(request, member, file_form=form, findings=findings, status=400)
     messages.success(
         request,
         _("%(added)d items are marked, %(changed)d changed, %(unchanged)d were there already.")

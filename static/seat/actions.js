@@ -112,6 +112,7 @@ export const actions = {
     if (!isCompound) return;
     const sheet = desk.sheet();
     const { rows, undone } = rules.markRest(sheet);
+    status.clearCue();
     for (const index of rows) view.paintRow(sheet, index);
     view.paintSave(sheet, desk.isCorrecting());
     desk.keepDraft();

@@ -56,7 +56,8 @@ function ruling({ about, key, text, items }) {
 }
 
 function fill(screens) {
-  byId("history-said").textContent = screens.length ? "" : say("nothingFound");
+  const searched = byId("search-text").value.trim() !== "";
+  byId("history-said").textContent = screens.length ? "" : say(searched ? "nothingFound" : "nothingAnswered");
   put(list, screens.map(line));
 }
 

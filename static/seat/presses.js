@@ -72,6 +72,8 @@ function onClick(event) {
   const control = event.target.closest(
     "[data-action], [data-answer], [data-reason], [data-atom], .verdict, #save",
   );
+  const row = control ? null : event.target.closest("[data-row]");
+  if (row && desk.sheet()) useRowOf(row);
   if (!control || control.closest("dialog")) return;
   const { action } = control.dataset;
   if (!desk.sheet() && !["back", "history", "search", "guidelines", "help"].includes(action)) return;

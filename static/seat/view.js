@@ -25,6 +25,7 @@ export function paint(sheet, { correcting, closed }) {
   desk.dataset.position = sheet.screen.position;
   desk.classList.toggle("is-correction", correcting);
   byId("correction").hidden = !correcting || closed;
+  byId("leave").hidden = !correcting;
   byId("closed").hidden = !closed;
   save.disabled = closed;
   if (isCompound) paintCompound(sheet);

@@ -27,6 +27,7 @@ FILES = {
     *("healthz", "export", "report_file", "job_state", "import_findings", "wording_file"),
     *("submission_items", "submission_file", "board_file", "release_file"),
     *("gold_file", "evaluation_set_file", "export_in_shape"),
+    *("accuracies_file", "benchmark_file", "benchmark_questions"),
 }
 OF_TRIPLES = {"differing_triples", "evaluation_set_preview"}
 OF_COMPOUNDS = ("compound_set",)  # the permission table's campaign has none

@@ -1,20 +1,26 @@
 """Give parts to experts."""
 
 from argparse import ArgumentTypeError
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation.formats.errors import FormatError
+from annotation.formats.lexicon import read_forms
 from annotation.management.base import AssayCommand, Outcome, Usage, changeable_campaign, counted, number
 from annotation.models import Campaign
 from annotation.protocol.assignment import Plan, PlanPart
+from annotation.protocol.carry_over import USUAL_SHARE as USUAL_CHECKED
 from annotation.protocol.errors import ProtocolError
+from annotation.protocol.sentences import say
 from annotation.services.access import create_invitation
 from annotation.services.campaigns import main_round
+from annotation.services.carry_over import CarryPlan, CarryWish
 from annotation.services.completion import Completion, plan_completion
 from annotation.services.instances import Saving, saving
 from annotation.services.later import USUAL_SHARE, LaterPlan, plan_later
-from annotation.services.parts import assign_parts, next_index, plan_parts
+from annotation.services.parts import assign_parts, next_index, plan_carrying, plan_parts
 from annotation.services.people import find_or_create_experts
 
 
@@ -58,6 +64,18 @@ class Command(AssayCommand):
             help="where items came into units that have their experts: this share of what these judged before comes "
             "again among the new items, unmarked (default: 5)",
         )
+        parser.add_argument(
+            "--carry-over",
+            metavar="LEXICON",
+            help="translations that render their compound like another one of the same sentence take its verdict and "
+            "are given to nobody; the file holds the renderings of each atom, a line each",
+        )
+        parser.add_argument(
+            "--carry-share",
+            type=number,
+            metavar="PERCENT",
+            help=f"this share of what could be carried over is judged anyway, unmarked (default: {USUAL_CHECKED:g})",
+        )
         parser.add_argument("--preview", action="store_true")
 
     def run(self, **options: Any) -> Outcome:
@@ -67,29 +85,75 @@ class Command(AssayCommand):
         seed = campaign.seed if options["seed"] is None else options["seed"]
         asked = {"experts": experts, "design": design, "seed": seed, "parts": options["parts"]}
         asked |= {name: options[name] for name in ("sample", "quotas", "overlap")}
+        wish = _wish(options)
         try:
-            planned = plan_parts(campaign, **asked)
+            carry = (
+                None if wish is None else plan_carrying(campaign, wish, seed=seed, sample=options["sample"])
+            )
+            planned = plan_parts(campaign, **asked, carry=carry)
         except ProtocolError as error:
             raise Usage(error.message) from None
         round_ = main_round(campaign)
-        later = plan_later(round_, again=options["again"], seed=seed)
-        completion = plan_completion(round_, list(planned.loads), planned.loads, sample=planned.sample)
+        later = plan_later(round_, again=options["again"], seed=seed, carry=carry)
+        completion = plan_completion(
+            round_, list(planned.loads), planned.loads, sample=planned.sample, carry=carry
+        )
         saved = saving(campaign) if campaign.protocol == Campaign.Protocol.COMPOUND else None
         more = {
             "late_items": later.n_items,
             "later": later.as_json(),
             "completion": completion.as_json(),
             "outputs": saved and saved.as_json(),
+            **({} if carry is None else {"carry_over": carry.as_json()}),
         }
         first = next_index(round_)
-        text = "\n".join([*describe_saving(saved), describe(planned, later, completion, first=first)])
+        text = "\n".join(
+            [*describe_saving(saved), *_carried(carry), describe(planned, later, completion, first=first)]
+        )
         if options["preview"]:
             return Outcome(_document(planned, first) | more, f"{text}\nNothing was stored.")
-        planned = assign_parts(campaign, **asked, again=options["again"])
+        planned = assign_parts(campaign, **asked, again=options["again"], carry_over=wish)
         invitations = _invitations(planned) if any(planned.loads.values()) or completion.n_items else []
         links = "".join(f"\n{invitation['expert']}: {invitation['url']}" for invitation in invitations)
         document = _document(planned, first) | more | {"invitations": invitations}
         return Outcome(document, f"{text}{links}")
+
+
+def _wish(options: dict[str, Any]) -> CarryWish | None:
+    """What is to be carried over, where that was asked for."""
+    if options["carry_over"] is None:
+        if options["carry_share"] is not None:
+            raise Usage(
+                "A share is judged anyway where verdicts are carried over: name a lexicon with --carry-over."
+            )
+        return None
+    share = USUAL_CHECKED if options["carry_share"] is None else options["carry_share"]
+    return CarryWish(forms=read_forms(_bytes_of(options["carry_over"])), percent=share)
+
+
+def _bytes_of(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise FormatError(
+            say("The file “{path}” cannot be opened: {strerror}.", path=path, strerror=error.strerror)
+        ) from None
+
+
+def _carried(carry: CarryPlan | None) -> list[str]:
+    if carry is None:
+        return []
+    pace = carry.pace
+    rests = (
+        f"the mean of {pace.timed:,} judgements here" if pace.timed else "assumed: too few were timed here"
+    )
+    return [
+        f"Carried over: {counted(len(carry.carried), 'item')} from {counted(carry.n_sources, 'other')}: saves "
+        f"{carry.saved:,} judgements, {carry.hours:,.1f} hours at {pace.seconds:.1f} seconds a judgement ({rests}).",
+        f"Judged anyway, unmarked: {counted(len(carry.checked), 'item')} ({carry.percent:g} %). The rendering of the "
+        f"compound was found in {carry.found:,} of {counted(carry.looked_at, 'item')} to be given out.",
+        f"Rule: {carry.rule}",
+    ]
 
 
 def describe_saving(saved: Saving | None) -> list[str]:

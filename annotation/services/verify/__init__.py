@@ -20,6 +20,11 @@ from annotation.services.verify.answers import (
     frozen_stay_frozen,
     nothing_open_in_what_is_handed_in,
 )
+from annotation.services.verify.carried import (
+    carried_from_alike,
+    carried_from_judged,
+    carried_labels_are_their_sources,
+)
 from annotation.services.verify.discussion import again_in_their_slots, discussion_waits
 from annotation.services.verify.experts import (
     checkers_have_not_judged,
@@ -71,6 +76,9 @@ CHECKS: Mapping[str, Callable[[Campaign], Iterator[str]]] = {
     "repeats wait for somebody": repeats_wait_for_somebody,
     "final labels follow their rule": labels_follow_the_rule,
     "final labels are of items that count": labels_of_items_that_count,
+    "verdicts are carried over from alike translations": carried_from_alike,
+    "verdicts are carried over from what is judged": carried_from_judged,
+    "carried labels are those of their sources": carried_labels_are_their_sources,
     "withdrawn items rest": withdrawn_items_rest,
     "replaced items have a successor": replaced_have_a_successor,
     "set-aside items stay out": set_aside_stay_out,

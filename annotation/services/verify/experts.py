@@ -8,6 +8,7 @@ from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 from annotation.models import Assignment, AuditEntry, Campaign, HandIn, Item, Membership, PartUnit, Round
 from annotation.models.item import in_play
 from annotation.services.campaigns import main_round
+from annotation.services.carried import carried_items
 from annotation.services.later import too_late
 from annotation.services.verify.rows import CHUNK, named, standing
 
@@ -16,8 +17,9 @@ _GIVEN = Q(withdrawn_at__isnull=True) | Q(withdrawn_at=F("part__design__closed_a
 
 
 def exactly_k(campaign: Campaign) -> Iterator[str]:
-    """Every item of a unit that was given to experts in the main round has k of them, in slots 1 … k; in other rounds,
-    which may hold some items of a unit only, every item that was given to anybody.
+    """Every item of a unit that was given to experts in the main round has k of them, in slots 1 … k, or takes the
+    verdict on an alike translation; in other rounds, which may hold some items of a unit only, every item that was
+    given to anybody.
     """
     yield from exactly_k_in_main(campaign)
     yield from _in_other_rounds(campaign)
@@ -44,6 +46,7 @@ def exactly_k_in_main(campaign: Campaign) -> Iterator[str]:
     items = (
         Item.objects.active()
         .filter(campaign=campaign, unit__in=placed.values("unit"))
+        .exclude(pk__in=carried_items())
         .annotate(
             experts=Count("assignments__expert", filter=given, distinct=True),
             low=Min("assignments__slot", filter=given),

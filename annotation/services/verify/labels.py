@@ -6,21 +6,23 @@ from django.db.models import F
 
 from annotation.models import Campaign, FinalLabel
 from annotation.protocol.errors import ProtocolError
-from annotation.protocol.labels import ARBITER, final_label
+from annotation.protocol.labels import ARBITER, CARRIED, final_label
 from annotation.services.labels import effective_votes
 from annotation.services.verify.rows import CHUNK, named
 
 
 def labels_follow_the_rule(campaign: Campaign) -> Iterator[str]:
     """A final label is what its rule, in its version, makes of the answers it names; these are the experts' own
-    unless somebody has answered, or an arbiter decided, since.
+    unless somebody has answered, or an arbiter decided, since. One that is carried over names no answers; whether it is
+    its source's is seen with what is carried (`carried`).
     """
     given = {votes.item: votes for votes in effective_votes(campaign)}
     for label in FinalLabel.objects.filter(item__campaign=campaign).select_related("item").iterator(CHUNK):
         votes = given.get(label.item_id)
         decision = label.inputs[-1] if label.rule == ARBITER.name and label.inputs else None
         stale = votes is None or (votes.revisions, votes.decision) != (label.revisions, decision)
-        differs = not stale and votes is not None and votes.inputs != label.inputs
+        of_answers = votes is not None and label.rule != CARRIED.name and votes.source is None
+        differs = of_answers and not stale and votes is not None and votes.inputs != label.inputs
         if differs or not _follows(label, k=campaign.annotators_per_item):
             yield f"the final label of the item at position {label.item.position} does not follow from its answers"
         elif label.version > campaign.label_version:

@@ -34,6 +34,7 @@ from annotation.services.people import add_person
 from annotation.services.resolution import open_resolution
 from annotation.services.verify import verify
 from annotation.templatetags.manage import CHECK_WORDS
+from tests.annotation.services.test_carry_over import PLANTS as CARRIED
 from tests.annotation.services.test_verify import FAULTS
 from tests.factories import (
     Cast,
@@ -437,6 +438,7 @@ def test_it_finds(rule: str, plant: Plant, where: str, cast: Cast, design: Desig
 
 def test_every_check_has_a_fault_that_it_finds_and_words_for_people() -> None:
     planted = {rule for rule, _plant in FAULTS} | {rule for rule, _plant, _where in PLANTS}
+    planted |= {rule for _plant, rule, _said in CARRIED if rule}
     assert planted == set(verify_module.CHECKS) == set(CHECK_WORDS)
 
 

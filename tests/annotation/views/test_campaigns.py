@@ -143,7 +143,7 @@ def test_it_says_at_each_stage_what_to_do_next(
     assert ada is not None
     save(sheet([ada], "0"), ada.expert_id)
     hand_in_everything(campaign)
-    assert next_step().startswith("Compute the final labels again: 1 rests on answers that have changed")
+    assert next_step().startswith("Compute the final labels again: 1 item was answered since.")
 
 
 def test_a_campaign_that_is_over_says_so_and_what_can_still_be_done(mei: User, tmp_path: Path) -> None:

@@ -94,7 +94,11 @@ def test_in_chinese_too(cast: Cast) -> None:
         ({"set": "compound\nthe dog\n"}, "set", "source"),
         ({"set": GOOD, "training": "\n\n"}, "training", "holds no sentence"),
         ({"set": GOOD, "inventory": "{"}, "inventory", "not JSON"),
-        ({"set": "One the dog ran .\n", "compounds": "the dog\nthe cat\n"}, "set", "1 lines and the compounds 2"),
+        (
+            {"set": "One the dog ran .\n", "compounds": "the dog\nthe cat\n"},
+            "set",
+            "1 lines and the compounds 2",
+        ),
         ({}, "set", "This field is required"),
     ],
 )

@@ -18,7 +18,7 @@ from django.test import Client
 
 from annotation.formats.tables import read_table
 from annotation.formats.triples import read_triples
-from annotation.forms import files
+from annotation.forms import base
 from annotation.models import (
     Assignment,
     AuditEntry,
@@ -271,7 +271,7 @@ def test_it_refuses_a_file_that_is_too_large_in_plain_words(
     mei: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign_of(mei)
-    monkeypatch.setattr(files, "LIMIT", 100)
+    monkeypatch.setattr(base, "LIMIT", 100)
 
     response = send(client_of(mei), as_csv(triples(9)))
 
