@@ -14,12 +14,13 @@ from django.utils import timezone
 
 from annotation.formats.writers import Cell
 from annotation.models import AuditEntry, Campaign, Membership
-from annotation.services.moves import MOVED  # its entries name people by their pseudonyms
+from annotation.services.moves import MOVED
 from annotation.services.named_records import with_names
 
 PAGE = 50
 CHUNK = 2000
 HIDDEN = "–"  # the name of somebody who has no place here
+BY_PSEUDONYM = frozenset({MOVED, "late items given out"})  # entries that name people by their pseudonyms
 COLUMNS = ("at", "who", "action", "before", "after", "detail")
 
 # Actions that are a change of one state to another; their entries need not say so.
@@ -157,7 +158,7 @@ def _rows(campaign: Campaign, wanted: Wanted, people: _People) -> QuerySet[Audit
 
 
 def _entry(row: AuditEntry, people: _People) -> Entry:
-    detail = with_names(row.detail, people.known_as if row.action == MOVED else people.called)
+    detail = with_names(row.detail, people.known_as if row.action in BY_PSEUDONYM else people.called)
     if detail.get("person") == detail.get("pseudonym"):  # told once, where names are hidden
         detail.pop("person", None)
     changes, facts = _split(row.action, detail)

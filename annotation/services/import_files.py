@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
+from django.db.models import Exists
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,14 +20,16 @@ from annotation.formats.judgements import JudgementRow, read_judgements
 from annotation.formats.rows import FileRows
 from annotation.formats.tables import FIRST_ROWS, read_table
 from annotation.formats.writers import Cell
-from annotation.models import Campaign, ImportBatch, Job, Round, User
+from annotation.models import Campaign, ImportBatch, Item, Job, Round, User
 from annotation.protocol.sentences import say
 from annotation.services import uploads
+from annotation.services.campaigns import main_round
 from annotation.services.cognition import look_at_cognition, store_cognition
 from annotation.services.errors import Refused
 from annotation.services.imports import OnConflict, preview, store
 from annotation.services.item_files import ItemFile, read_item_file
 from annotation.services.judgements import RELEASED, import_judgements
+from annotation.services.later import too_late
 from annotation.services.sentences import translated, with_sentence
 from annotation.services.shapes import ShapeFile, look_at_shape, read_shape, recognised, store_shape
 from annotation.services.uploads import Upload
@@ -164,6 +167,8 @@ _CHECKS: Mapping[str, Callable[[Campaign, Upload], Document]] = {
 def _shown(document: Document) -> Document:
     """The document with long lists cut, their lengths beside them, and a digest of what would change."""
     counts = {name: len(document.get(name, ())) for name in LISTS}
+    differing = {(conflict["line"], conflict.get("key")) for conflict in document["conflicts"]}
+    counts["differing"] = len(differing)  # rows, of which several fields may differ
     cut = {name: [_kept(found) for found in list(document.get(name, ()))[:SHOWN]] for name in LISTS}
     return {**document, **cut, "counts": counts, "digest": _digest(document)}
 
@@ -338,6 +343,17 @@ def _what_stands_against(document: Document) -> str:
             "more": len(document["conflicts"]) - 1,
         }
     return _("Nothing was stored.")
+
+
+def waits_to_be_given(campaign: Campaign) -> int:
+    """How many items no expert has been given, in a campaign whose parts were given out: what came later waits until
+    parts are given out again. Two queries.
+    """
+    round_ = main_round(campaign)
+    waiting = (
+        Item.objects.active().filter(campaign=campaign).exclude(pk__in=round_.assignments.values("item"))
+    )
+    return waiting.exclude(pk__in=too_late(round_).values("pk")).filter(Exists(round_.parts.all())).count()
 
 
 # As a job ----------------------------------------------------------------------------------------------------

@@ -39,7 +39,11 @@ def fill_in(campaign: Campaign, fillings: Sequence[Filling]) -> None:
     for filling in fillings:
         by_field.setdefault(filling.field, {}).setdefault(filling.pk, filling.value)
     for field, values in by_field.items():
-        filled = _ids(campaign, values) if field in _IDS else _values(*_PLACES[field], values)
+        if field in _IDS:
+            filled = _ids(campaign, values)
+        else:
+            model, name = _PLACES[field]
+            filled = _values(model, name, _standing(campaign, values) if model is Item else values)
         if filled != len(values):
             raise Refused(
                 say(
@@ -48,6 +52,13 @@ def fill_in(campaign: Campaign, fillings: Sequence[Filling]) -> None:
                     field=field,
                 )
             )
+
+
+def _standing(campaign: Campaign, values: Mapping[int, Any]) -> Mapping[int, Any]:
+    """Those of items whose text was not replaced since it was looked at."""
+    replaced = Item.objects.filter(campaign=campaign, retired_why=Item.Retired.REPLACED)
+    gone = set(replaced.values_list("pk", flat=True))
+    return {pk: value for pk, value in values.items() if pk not in gone}
 
 
 def _values(model: type[Model], name: str, values: Mapping[int, Any]) -> int:

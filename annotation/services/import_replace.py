@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Max, Q
+from django.db.models import F, Max, Q, QuerySet
 from django.utils import timezone
 
 from annotation.formats.compound_units import CompoundRow
 from annotation.formats.triples import TripleRow
 from annotation.models import Assignment, Context, Gold, HandIn, ImportBatch, Item, Output, Round, Unit
-from annotation.models.item import in_play
 from annotation.protocol.compound import locate
 from annotation.protocol.sentences import say
 from annotation.services.batches import refuse_frozen
@@ -79,8 +78,18 @@ def _replace_source(batch: ImportBatch, context: Context, row: CompoundRow) -> N
     Context.objects.filter(pk=context.pk).update(
         source=row.source, start=from_row[0], end=from_row[1], source_differs=bool(row.source_differs)
     )
-    for item in Item.objects.published().filter(in_play(), context=context):
+    _follow_the_source(batch, Item.objects.published().filter(context=context))
+
+
+def _follow_the_source(batch: ImportBatch, items: QuerySet[Item]) -> None:
+    """These translations have another source now. So have those that were withdrawn: they stay so, and whoever restores
+    one gets it without the answers to the old sentence.
+    """
+    for item in items.exclude(retired_why=Item.Retired.REPLACED):
+        before = {"retired_at": item.retired_at, "retired_why": item.retired_why}
         new = _successor(batch, item, translation=item.translation, digest=item.digest)
+        if before["retired_why"] == Item.Retired.WITHDRAWN:
+            Item.objects.filter(pk=new.pk).update(**before)
         Output.objects.filter(item=item).update(item=new)
 
 
@@ -90,19 +99,53 @@ def _span(row: CompoundRow) -> tuple[int | None, int | None]:
 
 def _replace_output(batch: ImportBatch, output: Output, translation: str) -> None:
     digest = text_digest(translation)
-    same = Item.objects.published().filter(in_play(), context=output.context, digest=digest).first()
-    if same is None:
-        shared = Output.objects.filter(item=output.item).exclude(pk=output.pk).exists()
-        if shared:
-            same = _new_item(batch, output.item, translation=translation, digest=digest)
-        else:
-            same = _successor(batch, output.item, translation=translation, digest=digest)
     old = output.item
+    same = _holding(output.context_id, digest)
+    if same is None:
+        shared = Output.objects.filter(item=old).exclude(pk=output.pk).exists()
+        if shared:
+            same = _new_item(batch, old, translation=translation, digest=digest)
+        else:
+            same = _successor(batch, old, translation=translation, digest=digest)
     Output.objects.filter(pk=output.pk).update(item=same, translation=translation)
-    if not Output.objects.filter(item=old).exists() and old.retired_at is None:
-        _retire(old)
-        Gold.objects.filter(item=old).delete()  # the text that it is now has a mark of its own, or none
-        Assignment.objects.filter(item=old).update(withdrawn_at=old.retired_at)
+    if old.retired_why != Item.Retired.REPLACED and not Output.objects.filter(item=old).exists():
+        _give_way(old)
+
+
+def _holding(context: int, digest: str) -> Item | None:
+    """The item of this text, withdrawn or not: a context has one of each text."""
+    stored = Item.objects.exclude(retired_why=Item.Retired.REPLACED)
+    return stored.filter(context=context, digest=digest).first()
+
+
+def _give_way(item: Item) -> None:
+    """Take out an item whose text no system produces any more; what it has become is judged as another one."""
+    _refuse_closed_main(
+        item,
+        say(
+            "The main round is closed, so the answers to the item at position {position} stay as they are. Open it "
+            "first, or leave this row out.",
+            position=item.position,
+        ),
+    )
+    _refuse_frozen(item)
+    _retire(item)
+    Gold.objects.filter(item=item).delete()  # the text that it is now has a mark of its own, or none
+    Assignment.objects.filter(item=item, withdrawn_at__isnull=True).update(withdrawn_at=item.retired_at)
+
+
+def hang_on_what_stands(batch: ImportBatch) -> int:
+    """Hang outputs whose item was replaced while the import was written on the item that holds their text now, or on a
+    new one; returns how many items that makes. Runs inside the caller's transaction, in the campaign's turn.
+    """
+    strays = Output.objects.filter(batch=batch, item__retired_why=Item.Retired.REPLACED)
+    made = 0
+    for output in strays.select_related("item").order_by("pk"):
+        item = _holding(output.context_id, output.item.digest)
+        if item is None:
+            item, made = _new_item(batch, output.item), made + 1
+        Output.objects.filter(pk=output.pk).update(item=item)
+    return made
 
 
 def _replace_triple(batch: ImportBatch, row: TripleRow, fields: set[str]) -> None:
@@ -125,16 +168,19 @@ def _retire(item: Item) -> None:
 
 
 def _successor(batch: ImportBatch, item: Item, **texts: str) -> Item:
-    """A new item in the old one's place, for the same experts; the old one keeps its answers and retires."""
-    _refuse_closed_main(item)
-    refuse_frozen(
-        [item.pk],
+    """A new item in the old one's place, for the same experts; the old one keeps its answers and retires.
+
+    A withdrawn item's new text counts again.
+    """
+    _refuse_closed_main(
+        item,
         say(
-            "The item at position {position} is in a closed batch, or open to discussion: its text stays as it was "
-            "judged. Leave this row out, or open the batch again first.",
+            "The main round is closed, so nobody could judge the new text of the item at position {position}. Open "
+            "it first, or leave this row out.",
             position=item.position,
         ),
     )
+    _refuse_frozen(item)
     aside = {"retired_at": item.retired_at, "retired_why": item.retired_why}
     _retire(item)
     new = _copy(batch, item, position=item.position, **texts)
@@ -146,18 +192,24 @@ def _successor(batch: ImportBatch, item: Item, **texts: str) -> Item:
     return new
 
 
-def _refuse_closed_main(item: Item) -> None:
-    """Without its answers in the main round the new text would never be complete again."""
-    given = Assignment.objects.filter(item=item, withdrawn_at__isnull=True, part__isnull=False)
+def _refuse_frozen(item: Item) -> None:
+    refuse_frozen(
+        [item.pk],
+        say(
+            "The item at position {position} is in a closed batch, or open to discussion: its text stays as it was "
+            "judged. Leave this row out, or open the batch again first.",
+            position=item.position,
+        ),
+    )
+
+
+def _refuse_closed_main(item: Item, why: str) -> None:
+    """Without its answers in the main round a text would never be complete again, nor once it is restored."""
+    stood = Q(withdrawn_at__isnull=True) | Q(withdrawn_at=F("item__retired_at"))
+    given = Assignment.objects.filter(stood, item=item, part__isnull=False)
     if given.filter(round__kind=Round.Kind.MAIN, round__state=Round.State.CLOSED).exists():
         refuse_closed(item.campaign)
-        raise Refused(
-            say(
-                "The main round is closed, so nobody could judge the new text of the item at position {position}. Open "
-                "it first, or leave this row out.",
-                position=item.position,
-            )
-        )
+        raise Refused(why)
 
 
 def _new_item(batch: ImportBatch, item: Item, **texts: str) -> Item:
@@ -246,18 +298,15 @@ def replace_item(batch: ImportBatch, item: Item, texts: Mapping[str, str]) -> It
         return _successor(batch, item, **texts)
     translation = texts.get("translation", item.translation)
     digest = text_digest(translation)
-    rivals = Item.objects.published().filter(context=context, digest=digest).exclude(pk=item.pk)
-    if rivals.exclude(retired_why=Item.Retired.REPLACED).exists():
+    rival = _holding(context.pk, digest)  # that of an import under way as well
+    if rival is not None and rival != item:
         raise Refused(
             say("Another item of this sentence holds that very translation; withdraw this one instead.")
         )
     if "source" in texts:
         start, end = locate(item.unit.compound, texts["source"]) or (None, None)
         Context.objects.filter(pk=context.pk).update(source=texts["source"], start=start, end=end)
-        others = Item.objects.published().filter(in_play(), context=context).exclude(pk=item.pk)
-        for other in others:
-            follower = _successor(batch, other, translation=other.translation, digest=other.digest)
-            Output.objects.filter(item=other).update(item=follower)
+        _follow_the_source(batch, Item.objects.published().filter(context=context).exclude(pk=item.pk))
     new = _successor(batch, item, translation=translation, digest=digest)
     outputs = Output.objects.filter(item=item)
     if "translation" in texts:

@@ -30,7 +30,7 @@ from annotation.services.errors import Refused
 from annotation.services.import_compare import Comparison, Filling, compare
 from annotation.services.import_fill import fill_in
 from annotation.services.import_known import Row
-from annotation.services.import_replace import replace_texts
+from annotation.services.import_replace import hang_on_what_stands, replace_texts
 from annotation.services.import_store import Progress, store_rows
 from annotation.services.instances import outputs_in
 from annotation.services.people import audit
@@ -118,7 +118,7 @@ def store(
         if comparison.conflicts and on_conflict == "refuse":
             _discard(batch)
             return replace(report, added=0, filled=0, filled_fields={})
-        units, items = store_rows(batch, comparison.new, progress=_renewing(batch, progress))
+        units, items = _written(batch, comparison.new, progress=_renewing(batch, progress))
         report = replace(report, units=units, items=items, stored=True)
         with turn(campaign):
             replacing = file.rows if on_conflict == "replace" and comparison.conflicts else ()
@@ -128,6 +128,18 @@ def store(
     except BaseException:
         _discard(batch)
         raise
+
+
+def _written(batch: ImportBatch, rows: Sequence[Row], *, progress: Progress) -> tuple[int, int]:
+    """How many units and items were made. Refused where a text of the file was typed on the page meanwhile."""
+    try:
+        return store_rows(batch, rows, progress=progress)
+    except IntegrityError as error:
+        raise Refused(
+            say(
+                "Texts of the campaign changed while this file was stored. Nothing of it is stored; import it again."
+            )
+        ) from error
 
 
 def _checked(file: FileRows[Any]) -> FileRows[Any]:
@@ -271,6 +283,7 @@ def _publish(
         raise Refused(
             say("This import took so long without a sign of life that another one has replaced it.")
         )
+    report = replace(report, items=report.items + hang_on_what_stands(batch))
     if replacing:
         report, fillings = _with_replaced_texts(batch, report, replacing)
     fill_in(batch.campaign, fillings)

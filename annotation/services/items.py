@@ -288,12 +288,16 @@ def _problems_by_item(campaign: Campaign, items: Sequence[Item]) -> Mapping[int,
 
 
 def _withdrawn_because(campaign: Campaign, items: Sequence[Item]) -> Mapping[int, str]:
-    """Why items were withdrawn, from the record; asked only where a page shows one."""
-    withdrawn = [item.pk for item in items if item.retired_at]
+    """Why items were withdrawn, from the record; asked only where a page shows one. By their positions: where a
+    source was corrected since, another item stands withdrawn in the place.
+    """
+    withdrawn = {item.position: item.pk for item in items if item.retired_why == Item.Retired.WITHDRAWN}
     if not withdrawn:
         return {}
-    entries = AuditEntry.objects.filter(campaign=campaign, action=WITHDRAWN, detail__item__in=withdrawn)
-    return {entry.detail["item"]: entry.detail["reason"] for entry in entries.order_by("pk")}
+    entries = AuditEntry.objects.filter(
+        campaign=campaign, action=WITHDRAWN, detail__position__in=list(withdrawn)
+    )
+    return {withdrawn[one.detail["position"]]: one.detail["reason"] for one in entries.order_by("pk")}
 
 
 # Withdrawing and restoring -----------------------------------------------------------------------------------

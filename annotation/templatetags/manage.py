@@ -82,6 +82,7 @@ CHECK_WORDS = {
     "final labels follow their rule": gettext_lazy("Every final label follows from its answers by its rule"),
     "frozen answers stay frozen": gettext_lazy("No frozen answer was changed or can be"),
     "outputs stand in their context": gettext_lazy("Every translation belongs to its context"),
+    "no output stands on a replaced item": gettext_lazy("No translation is left on a text that was replaced"),
     "imports are complete": gettext_lazy("Every import holds as many items as it reported"),
 }
 REPORT_WORDS = {

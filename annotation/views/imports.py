@@ -142,6 +142,7 @@ def _preview_page(
         "may_store": _may_store(upload),
         "new": found.get("added") or found.get("filled") or found.get("judgements"),
         "listed": any(found.get("counts", {}).values()),
+        "waiting": import_files.waits_to_be_given(member.campaign) if upload.result is not None else 0,
         "worker": worker_health(),
     }
     return campaign_page(

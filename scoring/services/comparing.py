@@ -1,6 +1,7 @@
 """Several systems or runs on the same compounds: their figures, their differences, and where two of them part.
 
-A run stands under a title, "system / run"; two runs are named by their titles.
+A run stands under a title, "system / run"; two runs are named by their titles, which are those of all runs told apart,
+whichever of them are compared.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +18,7 @@ from scoring.services.gather import (
     translations_of,
 )
 from scoring.services.judging import Circumstances, ItemOf, Unlike, judging, unlike
-from scoring.services.runs import Run, runs_of, title_of
+from scoring.services.runs import Run, runs_of, titles_of
 from scoring.stats.bleu import corpus_bleu, corpus_chrf
 from scoring.stats.error_rates import WRONG, Instances
 from scoring.stats.paired_texts import compare_texts
@@ -74,7 +75,7 @@ def comparison(
     drawing: Drawing = {"seed": seed, "resamples": resamples}
     found = compare_systems(systems, labels=found_labels.signature, **drawing)
     table = system_table(systems)
-    titles = [title_of(run) for run in runs]
+    titles = _titles_among(list(there), runs)
     places = chosen_pair(runs, titles, pair)
     items = [dict(zip(found.context.tolist(), behind, strict=True)) for found, behind in gathered.values()]
     return {
@@ -91,11 +92,9 @@ def comparison(
         ),
         **_carried(titles, instances),
         "heat_map": heat_map(table).as_json(),
-        "pair": _pair(runs, instances, places, found.differences, drawing) if places else None,
+        "pair": _pair(runs, titles, instances, places, found.differences, drawing) if places else None,
         "differing": _differing(campaign, table, titles, places, items) if places else None,
-        "texts": _texts(campaign, [runs[place] for place in places], seed, resamples)
-        if texts and places
-        else None,
+        "texts": _texts(campaign, runs, titles, places, seed, resamples) if texts and places else None,
         "labels": found_labels.as_json(),
     }
 
@@ -107,7 +106,13 @@ def check_comparison(campaign: Campaign, *, among: Sequence[str], pair: Pair) ->
         raise Refused(NOTHING_THERE)
     check_among(among, list(dict.fromkeys(system for system, _run in runs)))
     chosen = [run for run in runs if not among or run[0] in among]
-    chosen_pair(chosen, [title_of(run) for run in chosen], pair)
+    chosen_pair(chosen, _titles_among(runs, chosen), pair)
+
+
+def _titles_among(there: Sequence[Run], chosen: Sequence[Run]) -> list[str]:
+    """The titles of the chosen among all runs there are."""
+    titles = dict(zip(there, titles_of(there), strict=True))
+    return [titles[run] for run in chosen]
 
 
 def heat_map_of(campaign: Campaign, *, labels: str | None, among: Sequence[str]) -> Document:
@@ -179,6 +184,7 @@ def _beside(runs: Sequence[Run], place: int) -> int:
 
 def _pair(
     runs: Sequence[Run],
+    titles: Sequence[str],
     instances: Sequence[Instances],
     places: tuple[int, ...],
     of_systems: Sequence[Difference],
@@ -187,7 +193,7 @@ def _pair(
     """The differences of two runs; none where one run was chosen twice. The only runs of two systems are these
     systems: their comparison stands among those of the systems and has one adjusted p.
     """
-    a, b = (title_of(runs[place]) for place in places)
+    a, b = (titles[place] for place in places)
     if a == b:
         return {"a": a, "b": b, "differences": [], "reason": CHOSEN_TWICE}
     names = [runs[place][0] for place in places]
@@ -262,10 +268,17 @@ def texts_behind(campaign: Campaign, positions: Collection[int]) -> dict[int, tu
     }
 
 
-def _texts(campaign: Campaign, pair: Sequence[Run], seed: int, resamples: int) -> Document:
+def _texts(
+    campaign: Campaign,
+    runs: Sequence[Run],
+    titles: Sequence[str],
+    places: tuple[int, ...],
+    seed: int,
+    resamples: int,
+) -> Document:
     """Character BLEU and chrF of two runs on the sentences both translated, compounds drawn as wholes."""
     systems = {system.name: system for system in System.objects.filter(campaign=campaign)}
-    both = [translations_of(SystemRun(systems[name], run)) for name, run in pair]
+    both = [translations_of(SystemRun(systems[name], run)) for name, run in (runs[place] for place in places)]
     rows = [dict(zip(one.contexts, range(len(one.contexts)), strict=True)) for one in both]
     first = both[0]
     shared = [
@@ -279,13 +292,15 @@ def _texts(campaign: Campaign, pair: Sequence[Run], seed: int, resamples: int) -
     references = [first.references[row] for row in of_first]
     clusters = [first.units[row] for row in of_first]
     hypotheses = [
-        _in_order(one, [places[context] for context in shared])
-        for one, places in zip(both, rows, strict=True)
+        _in_order(one, [rows_of[context] for context in shared])
+        for one, rows_of in zip(both, rows, strict=True)
     ]
-    titles = [title_of(run) for run in pair]
     return {
         score.__name__.removeprefix("corpus_"): compare_texts(
-            [(title, score(texts, references)) for title, texts in zip(titles, hypotheses, strict=True)],
+            [
+                (titles[place], score(texts, references))
+                for place, texts in zip(places, hypotheses, strict=True)
+            ],
             clusters=clusters,
             seed=seed,
             resamples=resamples,

@@ -7,7 +7,6 @@ every run scores are compared.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from scoring.services.comparing import (
     one_system,
 )
 from scoring.services.gather import Labels
-from scoring.services.runs import Run, title_of
+from scoring.services.runs import Run, title_of, told_apart
 from scoring.services.scores import gold_of
 from scoring.services.targets import Place, Target, target_of
 from scoring.stats.classification import UNLABELLED, tune_threshold
@@ -188,26 +187,13 @@ def _fields(campaign: Campaign) -> list[Field]:
 def _runs(submissions: Sequence[Submission]) -> list[SubmittedRun]:
     latest = latest_runs(sorted(submissions, key=lambda submission: submission.pk))
     accounts = list(dict.fromkeys((one.system, one.created_by_id) for one in latest))
-    systems = dict(zip(accounts, _told_apart([system for system, _account in accounts]), strict=True))
+    systems = dict(zip(accounts, told_apart([system for system, _account in accounts]), strict=True))
     names = [systems[one.system, one.created_by_id] for one in latest]
-    titles = _told_apart([title_of((name, one.run)) for name, one in zip(names, latest, strict=True)])
+    titles = told_apart([title_of((name, one.run)) for name, one in zip(names, latest, strict=True)])
     return [
         SubmittedRun(submission=one, system=name, title=title)
         for one, name, title in zip(latest, names, titles, strict=True)
     ]
-
-
-def _told_apart(names: Sequence[str]) -> list[str]:
-    """The names, each once: “x (2)” where “x” is taken."""
-    told: list[str] = []
-    for name in names:
-        others = (f"{name} ({number})" for number in count(2))
-        told.append(
-            next(
-                one for one in chain([name], others) if one not in told and (one == name or one not in names)
-            )
-        )
-    return told
 
 
 def _chosen(fields: Sequence[Field], wanted: Wanted) -> Field:

@@ -40,7 +40,7 @@ from scoring.services.methods import methods
 from scoring.services.options import Document, Drawing, Options, only_for
 from scoring.services.peeks import open_answers
 from scoring.services.plain_texts import plain_bleu
-from scoring.services.runs import title_of
+from scoring.services.runs import titles_of
 from scoring.services.spot_checks import report_of
 from scoring.services.what_if import what_if_report
 from scoring.stats.agreement import agreement, by_group
@@ -291,9 +291,10 @@ def methods_report(campaign: Campaign, options: Options) -> Document:
         ratings, _groups = ratings_of(campaign, names=names_of(campaign, real=False).by_user)
         agreed = agreement(ratings, **drawing).as_json() if len(ratings.raters) > 1 else None
         if campaign.protocol == Campaign.Protocol.COMPOUND and labels.by_item:
+            there = all_instances_of(campaign, labels)
             rates = {
-                title_of(run): error_rates(_without_tables(instances), labels=labels.signature, **drawing)
-                for run, (instances, _items) in all_instances_of(campaign, labels).items()
+                title: error_rates(_without_tables(instances), labels=labels.signature, **drawing)
+                for title, (instances, _items) in zip(titles_of(list(there)), there.values(), strict=True)
             }
     return methods(campaign, labels=labels, agreement=agreed, rates=rates, **drawing)
 

@@ -42,6 +42,7 @@ from annotation.services.verify.items import (
     withdrawn_items_rest,
 )
 from annotation.services.verify.labels import labels_follow_the_rule, labels_of_items_that_count
+from annotation.services.verify.outputs import outputs_of_what_stands
 from annotation.services.verify.places import assignments_in_their_place, one_screen_in_one_place, units_whole
 from annotation.services.verify.repeats import repeats_have_originals, repeats_wait_for_somebody
 from annotation.services.verify.rounds import guidelines_of_the_campaign, rounds_end_together
@@ -86,6 +87,7 @@ CHECKS: Mapping[str, Callable[[Campaign], Iterator[str]]] = {
     "rounds end together": rounds_end_together,
     "guidelines are the campaign's": guidelines_of_the_campaign,
     "outputs stand in their context": outputs_in_their_context,
+    "no output stands on a replaced item": outputs_of_what_stands,
     "imports are complete": imports_complete,
 }
 

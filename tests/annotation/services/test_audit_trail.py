@@ -242,10 +242,11 @@ def test_names_stand_in_it_only_when_asked_for(cast: Cast) -> None:
     assert "M1 (mei)" in shown
 
 
-def test_moves_name_people_by_their_pseudonyms(cast: Cast) -> None:
+@pytest.mark.parametrize("action", [MOVED, "late items given out"])
+def test_moves_and_late_items_name_people_by_their_pseudonyms(action: str, cast: Cast) -> None:
     moved = {"from": "A1", "to": {"A2": 2}, "loads": {"A1": 0, "A2": 2},
              "pairs": [{"a": "A1", "b": "A2", "n_items": 2}], "stuck": 0}  # fmt: skip
-    audit(cast.campaign, cast.mei, MOVED, moved)
+    audit(cast.campaign, cast.mei, action, moved)
 
     (hidden,) = trail(cast.campaign, Wanted()).entries
     (shown,) = trail(cast.campaign, Wanted(), names=True).entries

@@ -9,6 +9,7 @@ from annotation.models import (
     AuditEntry,
     Campaign,
     HandIn,
+    ImportBatch,
     Item,
     Output,
     PartUnit,
@@ -20,6 +21,7 @@ from annotation.services.errors import NotYours, Refused
 from annotation.services.fix_text import Consequences, consequences, fix_text
 from annotation.services.gold import gold_of, mark
 from annotation.services.import_compare import text_digest
+from annotation.services.items import restore, withdraw
 from annotation.services.verify import verify
 from tests.factories import (
     Cast,
@@ -109,6 +111,41 @@ def test_a_corrected_source_is_another_one_for_all_its_translations() -> None:
     follower = Item.objects.active().get(position=90)
     assert follower.pk != beside.pk
     assert open_for(cast, follower) == {"ada", "lin"}
+
+
+def test_a_withdrawn_translation_gets_the_corrected_source_too() -> None:
+    cast = make_cast(protocol="compound")
+    first = make_compound(cast.campaign, 1, compound="lazy dog")[0]
+    beside = Item.objects.create(
+        campaign=cast.campaign, unit=first.unit, context=first.context, batch=first.batch, position=90,
+        key="k", key_folded="k", given_key=True, translation="另一个", digest="f" * 64,
+    )  # fmt: skip
+    judged(cast, first)
+    judged(cast, beside, row=6)
+    withdraw(cast.campaign, beside.pk, reason="unclear", by=cast.mei)
+
+    fix_text(cast.campaign, first.pk, texts={"source": "The lazy dog slept."}, by=cast.mei)
+
+    stands = Item.objects.exclude(retired_why="replaced").get(position=90)
+    assert (stands.retired_why, open_for(cast, stands)) == ("withdrawn", set())
+    restore(cast.campaign, stands.pk, by=cast.mei)
+    assert not stands.assignments.exists()  # the answers are to the old sentence
+    with pytest.raises(Refused, match="cannot be brought back beside it"):
+        restore(cast.campaign, beside.pk, by=cast.mei)
+
+
+def test_a_text_of_an_import_under_way_is_another_items_text() -> None:
+    cast = make_cast(protocol="compound")
+    first = make_compound(cast.campaign, 1)[0]
+    coming = ImportBatch.objects.create(
+        campaign=cast.campaign, file_name="late.csv", lease_until=timezone.now()
+    )
+    Item.objects.create(
+        campaign=cast.campaign, unit=first.unit, context=first.context, batch=coming, position=90,
+        key="k", key_folded="k", given_key=True, translation="懒狗睡了。", digest=text_digest("懒狗睡了。"),
+    )  # fmt: skip
+    with pytest.raises(Refused, match="holds that very translation"):
+        fix_text(cast.campaign, first.pk, texts={"translation": "懒狗睡了。"}, by=cast.mei)
 
 
 def test_a_closed_batch_or_round_keeps_its_texts() -> None:

@@ -1,14 +1,18 @@
 """A corrected text: what is judged again, by whom, and what becomes of the answers that were given."""
 
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from annotation.models import Annotation, Assignment, Campaign, Context, HandIn, Item, Output, User
+from annotation.services.batches import batches_of, close_batch
+from annotation.services.discussion import open_thread
 from annotation.services.errors import Refused
-from annotation.services.items import withdraw
+from annotation.services.items import Wanted, item_page, restore, withdraw
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.screens import next_screens, progress
@@ -281,3 +285,123 @@ def test_it_asks_nobody_about_judgements_from_elsewhere(tmp_path: Path) -> None:
     assert answers_to("t1", retired=True) == [("released", "1")]
     assert not Assignment.objects.filter(item__retired_at__isnull=True).exists()
     assert judge_rows(campaign, [{"triple_id": "t1", "label": "0"}], annotator="released").added == 1
+
+
+# Beside another text of the context ------------------------------------------------------------------------------
+
+
+def row(text: str, **more: object) -> dict[str, object]:
+    """Another translation of the first sentence."""
+    return compounds(1)[0] | {"translation": text} | more
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Campaign:
+    """Systems a and b with a text each, judged by ada and bo, who differ."""
+    campaign = new_campaign("compound", k=2)
+    for name in "ab":
+        load_rows(campaign, [row(f"译文{name}")], tmp_path, system=name)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+    answer_everything(campaign, lambda one: str(one.slot % 2))
+    return campaign
+
+
+def item_of(system: str) -> Item:
+    return Output.objects.select_related("item").get(system__name=system).item
+
+
+def out(item: Item, reason: str = "unclear") -> None:
+    withdraw(item.campaign, item.pk, reason=reason, by=make_user("mei"))
+
+
+def counting(item: Item) -> list[str]:
+    """Answers that count, of a text or of none."""
+    rows = item.assignments.filter(withdrawn_at__isnull=True, answered_at__isnull=False)
+    return list(rows.order_by("slot").values_list("label", flat=True))
+
+
+def test_a_withdrawn_translation_gets_the_corrected_source_too(two: Campaign, tmp_path: Path) -> None:
+    judged = item_of("a")
+    out(judged, reason="a typing error")
+    changed = row("译文b", source="the sleepy gardener 1 never waved .")
+    assert load_rows(two, [changed], tmp_path, system="b", on_conflict="replace").replaced == 1
+
+    stands = item_of("a")
+    assert (stands.retired_why, stands.position) == ("withdrawn", judged.position)
+    (line,) = item_page(two, Wanted(state="withdrawn")).lines
+    assert line.withdrawn_because == "a typing error"
+    restore(two, stands.pk, by=User.objects.get(username="mei"))
+    assert counting(stands) == []  # what was said of the old sentence does not count for the new one
+    finalize(two)
+    assert not Item.objects.filter(pk=stands.pk, final_label__label__in="01").exists()
+    assign_parts(two, experts=["ada", "bo"], design="cyclic", seed=1, again=0)
+    assert stands.assignments.filter(answered_at__isnull=True).count() == 2
+    assert verify(two) == []
+
+
+def closed(item: Item) -> None:
+    (batch,) = batches_of(item.campaign)
+    close_batch(item.campaign, batch.pk, by=None)
+
+
+def discussed(item: Item) -> None:
+    closed(item)
+    open_thread(item.campaign, item.pk, by=None)
+
+
+def labelled(item: Item) -> None:
+    closed(item)
+    finalize(item.campaign)
+
+
+def main_round_over(item: Item) -> None:
+    item.campaign.rounds.filter(kind="main").update(state="closed")
+
+
+@pytest.mark.parametrize("settled", [closed, discussed, labelled, main_round_over])
+@pytest.mark.parametrize("withdrawn", [False, True])
+def test_it_takes_no_settled_answers_away_for_a_text_that_another_item_holds(
+    settled: Callable[[Item], None], withdrawn: bool, two: Campaign, tmp_path: Path
+) -> None:
+    item = item_of("b")
+    settled(item)
+    if withdrawn:
+        out(item)
+    answers = counting(item)
+    with pytest.raises(Refused, match=r"is in a closed batch|The main round is closed"):
+        load_rows(two, [row("译文a")], tmp_path, system="b", on_conflict="replace")
+    assert item_of("b") == item
+    item.refresh_from_db()
+    assert (item.retired_why, counting(item)) == ("withdrawn" if withdrawn else "", answers)
+
+
+def test_rows_that_were_withdrawn_before_keep_their_moment(two: Campaign, tmp_path: Path) -> None:
+    item = item_of("b")
+    before = timezone.now()
+    item.assignments.filter(slot=1).update(withdrawn_at=before)
+    load_rows(two, [row("译文a")], tmp_path, system="b", on_conflict="replace")
+    item.refresh_from_db()
+    moments = item.assignments.order_by("slot").values_list("withdrawn_at", flat=True)
+    assert list(moments) == [before, item.retired_at]
+
+
+@pytest.mark.parametrize("known", ["译文a", " 译文 a"])
+def test_a_text_that_equals_a_withdrawn_one_is_that_one(known: str, two: Campaign, tmp_path: Path) -> None:
+    item = item_of("a")
+    out(item)
+    assert load_rows(two, [row(known)], tmp_path, system="b", on_conflict="replace").replaced == 1
+    assert (item_of("a"), item_of("b")) == (item, item)
+    restore(two, item.pk, by=User.objects.get(username="mei"))
+    assert counting(item) == ["1", "0"]
+    assert verify(two) == []
+
+
+def test_a_withdrawn_text_that_no_system_produces_any_more_does_not_come_back(
+    two: Campaign, tmp_path: Path
+) -> None:
+    item = item_of("b")
+    out(item)
+    load_rows(two, [row("译文a")], tmp_path, system="b", on_conflict="replace")
+    item.refresh_from_db()
+    assert item.retired_why == "replaced"
+    assert verify(two) == []

@@ -1,6 +1,7 @@
 """Importing items: whole or not at all, invisible until published, the same file twice adds nothing."""
 
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,18 @@ from annotation.models import (
 from annotation.services import import_store, imports
 from annotation.services.errors import Refused
 from annotation.services.exports import names_of, table, take
-from annotation.services.imports import store
+from annotation.services.fix_text import fix_text
+from annotation.services.imports import Report, store
+from annotation.services.instances import instance_counts
 from annotation.services.item_files import read_item_file
 from annotation.services.parts import assign_parts
 from annotation.services.screens import next_screens
 from annotation.services.verify import verify
 from scoring.services.measure import report
 from scoring.services.options import Options
+from tests.factories import make_user
 from tests.material import (
+    Rows,
     compounds,
     in_order,
     load,
@@ -163,6 +168,82 @@ def test_it_refuses_a_second_import_at_the_same_time(tmp_path: Path) -> None:
     assert refused == ["Another import into this campaign is under way; wait until it is done."]
     assert found.added == Item.objects.active().count() == 4
     assert load(campaign, tmp_path / "b.csv").added == 2
+
+
+# Beside a manager who corrects a text
+
+
+def stored_beside(campaign: Campaign, folder: Path, change: Callable[[], object], rows: Rows) -> Report:
+    """The file, a row at a time; the change is made behind the first one."""
+
+    def at_first(done: int, total: int) -> None:
+        if done == 1:
+            change()
+
+    file = read_item_file(campaign, write_csv(folder / "late.csv", rows), system="late")
+    return store(campaign, file.rows, sha256=file.sha256, progress=at_first)
+
+
+@pytest.mark.parametrize(
+    ("corrected", "shared"), [({"translation": "改过的。"}, False), ({"source": "He waved again."}, True)]
+)
+def test_a_text_that_is_corrected_while_a_file_with_it_is_stored(
+    corrected: dict[str, str], shared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_store, "CHUNK", 1)
+    campaign = new_campaign("compound")
+    load_rows(campaign, compounds(1), tmp_path, system="base")
+    item, mei = Item.objects.get(position=3), make_user("mei")
+
+    found = stored_beside(
+        campaign,
+        tmp_path,
+        lambda: fix_text(campaign, item.pk, texts=corrected, by=mei),
+        compounds(1),
+    )
+
+    base, late = Output.objects.filter(context=item.context).order_by("system")
+    assert (late.translation, late.item.translation) == (item.translation, item.translation)
+    assert (late.item.retired_at, late.item == base.item) == (None, shared)
+    assert found.items == Item.objects.filter(batch__file_name="late.csv").count() == (0 if shared else 1)
+    assert instance_counts(campaign).as_json()["instances"] == 10
+    assert verify(campaign) == []
+
+
+def test_a_text_of_the_file_that_is_typed_on_the_page_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_store, "CHUNK", 1)
+    campaign = new_campaign("compound")
+    load_rows(campaign, compounds(1), tmp_path, system="base")
+    item, mei = Item.objects.get(position=3), make_user("mei")
+    rows = compounds(1)
+    rows[2]["translation"] = "新的。"
+    with pytest.raises(Refused, match="changed while this file was stored"):
+        stored_beside(
+            campaign,
+            tmp_path,
+            lambda: fix_text(campaign, item.pk, texts={"translation": "新的。"}, by=mei),
+            rows,
+        )
+    assert Output.objects.count() == 5
+    assert load_rows(campaign, rows, tmp_path, system="late").added == 5
+    assert verify(campaign) == []
+
+
+def test_what_is_filled_in_is_not_lost_with_a_text_that_is_corrected_meanwhile(tmp_path: Path) -> None:
+    campaign = new_campaign()
+    load_rows(campaign, triples(1), tmp_path)
+    mei = make_user("mei")
+    item = Item.objects.get()
+    file = read_item_file(campaign, write_csv(tmp_path / "more.csv", triples(2, split="test")))
+
+    def change(done: int, total: int) -> None:
+        fix_text(campaign, item.pk, texts={"tail": "PersonX burns it"}, by=mei)
+
+    with pytest.raises(Refused, match=r"changed while this file was stored \(split\)"):
+        store(campaign, file.rows, sha256=file.sha256, progress=change)
+    assert [one.split for one in Item.objects.all()] == ["", ""]
 
 
 # Invisible until published

@@ -127,6 +127,17 @@ def rest_on_answers_nobody_gave(campaign: Campaign) -> None:
     FinalLabel.objects.filter(item__position=2).update(inputs=["0", "0"], label="0")
 
 
+def leave_an_output_behind(campaign: Campaign) -> None:
+    old = Item.objects.get(position=2)
+    kept = {
+        name: getattr(old, name) for name in ("unit", "context", "batch", "position", "key", "key_folded")
+    }
+    Item.objects.filter(pk=old.pk).update(retired_at=timezone.now(), retired_why="replaced")
+    Item.objects.create(
+        campaign=campaign, given_key=True, translation=old.translation, digest=old.digest, **kept
+    )
+
+
 def send_an_output_astray(campaign: Campaign) -> None:
     output = Output.objects.get(item__position=2)
     Output.objects.filter(pk=output.pk).update(item=Item.objects.get(position=3))
@@ -229,6 +240,7 @@ FAULTS: list[tuple[str, Callable[[Campaign], None]]] = [
     ("frozen answers stay frozen", lose_a_hand_in_of_a_closed_batch),
     ("frozen answers stay frozen", save_an_answer_after_the_discussion_began),
     ("outputs stand in their context", send_an_output_astray),
+    ("no output stands on a replaced item", leave_an_output_behind),
     ("imports are complete", lose_an_imported_item),
 ]
 

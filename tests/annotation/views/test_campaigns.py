@@ -172,6 +172,17 @@ def test_labels_are_not_offered_to_be_computed_before_there_is_an_answer(mei: Us
     assert "Compute final labels" in text_of(client.get(HOME))
 
 
+def test_labels_that_came_while_the_page_was_made_have_no_version_yet(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    answer_everything(campaign)
+    finalize(campaign)
+    client = client_of(mei)
+    assert "labels version 1" in text_of(client.get(HOME))
+    Campaign.objects.update(rule="", label_version=0)  # as it was read before the labels were
+    page = text_of(client.get(HOME))
+    assert ("Rule –" in page, "labels version" in page) == (True, False)
+
+
 def test_what_contrasts_is_named_with_the_way_to_settle_it(mei: User, tmp_path: Path) -> None:
     campaign = a_campaign(mei, tmp_path)
     answer_everything(campaign, lambda row: "1" if row.slot == 1 or row.item.position > 2 else "0")

@@ -33,6 +33,7 @@ from annotation.models import (
 from annotation.services import uploads
 from annotation.services.imports import LEASE, preview
 from annotation.services.jobs import due
+from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
 from annotation.tasks import import_items
 from tests.factories import make_user
@@ -340,6 +341,46 @@ def test_it_keeps_or_takes_the_text_as_chosen(
     assert done.status_code == 200
     assert Item.objects.active().get(key="t2").tail == tail
     assert Item.objects.active().count() == rows
+
+
+def systems(mei: User, folder: Path) -> Campaign:
+    """One compound, of which systems a and b say the same, given out."""
+    campaign = campaign_of(mei, "compound")
+    for name in "ab":
+        load_rows(campaign, compounds(1), folder, system=name)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+    return campaign
+
+
+def test_it_counts_the_rows_that_differ(mei: User, tmp_path: Path) -> None:
+    systems(mei, tmp_path)
+    row = compounds(1)[0] | {"translation": "别的。", "reference": "别的。"}
+    preview = send(client_of(mei), as_csv([row, compounds(1)[1]]), system="a")
+    assert "2 rows · 0 new · 1 there already · 1 differs" in text_of(preview)
+    kept = confirm(client_of(mei), preview, on_conflict="keep")
+    assert "2 rows · 0 added · 1 there already · 1 differs, kept as stored" in text_of(kept)
+
+
+def test_a_new_text_beside_one_that_is_shared_waits_to_be_given_out(mei: User, tmp_path: Path) -> None:
+    campaign = systems(mei, tmp_path)
+    client = client_of(mei)
+    preview = send(client, as_csv([compounds(1)[0] | {"translation": "别的。"}]), system="a")
+    assert "A new text of a translation that other systems share is another item" in text_of(preview)
+
+    done = confirm(client, preview, on_conflict="replace")
+
+    assert "1 row · 0 added · 0 there already · 1 text replaced" in text_of(done)
+    assert "1 item of the campaign now waits to be given to experts. Give out parts" in text_of(done)
+    assert 'href="/campaigns/main/assign/"' in body_of(done)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1, again=0)
+    token = preview.request["PATH_INFO"].split("/")[-2]  # type: ignore[attr-defined]
+    assert "now wait" not in text_of(client.get(f"{IMPORT}{token}/"))
+
+
+def test_nothing_is_said_to_wait_before_parts_are_given_out(mei: User) -> None:
+    campaign_of(mei)
+    client = client_of(mei)
+    assert "now wait" not in text_of(confirm(client, send(client, as_csv(triples(2)))))
 
 
 def test_it_asks_again_where_the_campaign_changed_since_the_preview(mei: User, tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 import re
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotation.api.bodies import MOST_ROWS
 from annotation.models import Annotation, Assignment, AuditEntry, Campaign
 from tests.annotation.views.test_seat import at, client_of, filled_in, make_work, page_data, rows_of
 from tests.factories import (
@@ -155,3 +157,19 @@ class TestChoosing:
         field = body[body.index('name="display"') : body.index('name="reference"')]
         assert "disabled" in field
         assert "Judging has begun" in field
+
+
+def test_a_wide_screen_is_saved_without_a_script() -> None:
+    """Four fields of each row are sent at least, and Django alone takes 1,000."""
+    cast = make_wide(variants=246)
+    client = client_of(cast.ada)
+    rows = rows_of(cast.ada)
+    given = {"label": "correct", "cause": "", "note": ""}
+    fields = {f"{name}_{seat_number(row)}": value for row in rows for name, value in given.items()}
+
+    form = filled_in(client, 1, **fields)
+    client.post(at("judge/"), form)
+
+    assert len(form) > 1000
+    assert Annotation.objects.count() == len(rows)
+    assert settings.DATA_UPLOAD_MAX_NUMBER_FIELDS == 20 * MOST_ROWS

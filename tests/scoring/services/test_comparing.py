@@ -105,6 +105,24 @@ def test_the_runs_of_a_pair_are_those_asked_for(tmp_path: Path) -> None:
     assert twice == {"a": "big / 1", "b": "big / 1", "differences": [], "reason": CHOSEN_TWICE}
 
 
+def test_runs_that_share_a_title_are_told_apart(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("m / 1", ""), ("m", "1"), ("m", "2"))
+    document = report(campaign, "comparison", Options(texts=True))
+    assert document["runs"] == ["m / 1 / –", "m / 1", "m / 2"]
+    assert (document["pair"]["a"], document["pair"]["b"]) == ("m / 1 / –", "m / 1")
+    [instance, _aggregate] = document["pair"]["differences"]
+    assert instance["difference"] == 20
+    assert [one["name"] for one in document["texts"]["bleu"]["systems"]] == ["m / 1 / –", "m / 1"]
+
+    asked = Options(texts=False, a="m / 1", b="m / 2")
+    [instance, _aggregate] = report(campaign, "comparison", asked)["pair"]["differences"]
+    assert (instance["value_a"], instance["value_b"]) == (0, 0)  # not those of the system “m / 1”
+    among = Options(texts=False, among=("m",), a="m / 1", b="m / 2")
+    assert report(campaign, "comparison", among)["runs"] == ["m / 1", "m / 2"]
+    told = as_markdown("methods", report(campaign, "methods", Options()))
+    assert all(f"{title}: " in told for title in document["runs"])
+
+
 def test_some_systems_are_compared_where_they_are_named(tmp_path: Path) -> None:
     campaign = judged(tmp_path, ("base", ""), ("big", ""), ("third", ""))
     document = report(campaign, "comparison", Options(texts=False, among=("base", "third")))
