@@ -29,6 +29,7 @@ _OTHER_KINDS = (
 )
 _LONGEST_MARK = 16
 FIRST_ROWS = 5
+MAX_COLUMNS = 1_000  # every row is as wide as the header, however little stands in it
 
 
 def read_table(source: Path | bytes, *, name: str) -> Table:
@@ -128,7 +129,15 @@ def _text_format(data: bytes, encoding: Encoding, extension: str) -> str:
 
 
 def _check_header(table: Table) -> None:
-    """Column names must be text and must differ; columns without a name may be several."""
+    """Column names must be text and must differ; columns without a name may be several, but there is an end."""
+    if len(table.header) > MAX_COLUMNS:
+        raise FormatError(
+            say(
+                "The header has {n} columns; at most {most} are read. Leave out those that are not needed.",
+                n=f"{len(table.header):,}",
+                most=f"{MAX_COLUMNS:,}",
+            )
+        )
     seen: dict[str, str] = {}
     for name, line in zip(table.header, table.header_lines, strict=True):
         if "\0" in name:

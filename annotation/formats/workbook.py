@@ -7,7 +7,7 @@ openpyxl's reader does not show; and because it needs 20 seconds for 100,000 row
 
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import IO, TYPE_CHECKING
@@ -99,7 +99,7 @@ def _read(data: bytes, name: str) -> Table:
         epoch=package.wb.epoch,
     )
     rows = _sheet_rows(package.archive, path, context)
-    line, cells, problems = next((row for row in rows if _has_content(row)), (0, [], []))
+    line, cells, problems, _last = next((row for row in rows if _has_content(row)), (0, [], [], None))
     if not line:
         raise FormatError(say("The first sheet, “{title}”, is empty.", title=excerpt(title)))
     if problems:
@@ -201,26 +201,31 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-_SheetRow = tuple[int, list[str], list[RowIssue]]
+_SheetRow = tuple[int, list[str], list[RowIssue], int | None]
 
 
 def _sheet_rows(archive: zipfile.ZipFile, path: str, context: _Context) -> Iterator[_SheetRow]:
-    """The rows that stand in the sheet's file: number, cells up to the last one there, problems."""
+    """The rows that stand in the sheet's file: number, cells up to the last one that holds something, problems; and the
+    last column with a text to the right of the header, where there is one. No row is filled up beyond the header or,
+    before that is known, for blanks: there may be a cell in the last column of every row.
+    """
     line = 0
     with archive.open(path) as stream:
         for element in _row_elements(stream):
             line = int(element.get("r") or line + 1)
+            width = len(context.header)
             cells: list[str] = []
             problems: list[RowIssue] = []
+            following, last = 0, None
             for cell in element:
-                position = _position(cell, len(cells))
-                if not len(cells) <= position < _MAX_COLUMNS:
+                position = _position(cell, following)
+                if not following <= position < _MAX_COLUMNS:
                     raise ValueError(f"the cells of row {line} are out of order")
-                cells.extend([""] * (position - len(cells)))
+                following = position + 1
                 try:
-                    cells.append(_cell_text(cell, line, position, context))
+                    text = _cell_text(cell, line, position, context)
                 except _CellError as error:
-                    cells.append("")
+                    text = ""
                     message = say(
                         "Cell {position}{line}: {error}",
                         position=_letters(position),
@@ -228,8 +233,13 @@ def _sheet_rows(archive: zipfile.ZipFile, path: str, context: _Context) -> Itera
                         error=error.args[0],
                     )
                     problems.append(RowIssue(line, _letters(position), message))
+                if width and position >= width:
+                    last = last if is_blank(text) else position
+                elif text if width else not is_blank(text):
+                    cells.extend([""] * (position - len(cells)))
+                    cells.append(text)
             element.clear()
-            yield line, cells, problems
+            yield line, cells, problems, last
 
 
 def _row_elements(stream: IO[bytes]) -> Iterator[Element]:
@@ -295,31 +305,29 @@ def _date(value: str, kind: str, style: int, place: tuple[int, int], context: _C
 
 def _data_rows(rows: Iterator[_SheetRow], header: tuple[str, ...]) -> Iterator[Row]:
     """The rows below the header, as wide as it; text to the right of the header is a problem."""
+    names = {_letters(i): excerpt(name) for i, name in enumerate(header) if name}
     try:
         for row in rows:
             if not _has_content(row):
                 continue
-            line, cells, problems = row
-            beyond = len(_trimmed(cells[len(header) :]))
-            if beyond:
-                place = f"{_letters(len(header) + beyond - 1)}{line}"
+            line, cells, problems, last = row
+            if last is not None:
                 message = say(
                     "Cell {place} holds text, but the header has only {n} columns.",
-                    place=place,
+                    place=f"{_letters(last)}{line}",
                     n=len(header),
                 )
                 problems.append(RowIssue(line, None, message))
-            padded = (*cells[: len(header)], *[""] * (len(header) - len(cells)))
-            yield Row(line, padded, problems=tuple(_named(problem, header) for problem in problems))
+            padded = (*cells, *[""] * (len(header) - len(cells)))
+            yield Row(line, padded, problems=tuple(_named(problem, names) for problem in problems))
     except FormatError:
         raise
     except Exception as error:  # see read_workbook
         raise _unreadable() from error
 
 
-def _named(problem: RowIssue, header: tuple[str, ...]) -> RowIssue:
+def _named(problem: RowIssue, names: Mapping[str, str]) -> RowIssue:
     """The problem with the column's name instead of its letters."""
-    names = {_letters(i): excerpt(name) for i, name in enumerate(header) if name}
     return RowIssue(problem.line, names.get(problem.column or "", problem.column), problem.message)
 
 
@@ -339,7 +347,7 @@ def _other_sheets(
 
 
 def _has_content(row: _SheetRow) -> bool:
-    return bool(row[2]) or not all(map(is_blank, row[1]))
+    return bool(row[2]) or row[3] is not None or not all(map(is_blank, row[1]))
 
 
 def _trimmed(cells: list[str]) -> list[str]:
@@ -352,6 +360,8 @@ def _position(cell: Element, following: int) -> int:
     found = _REFERENCE.fullmatch(cell.get("r", ""))
     if not found:
         return following
+    if len(found[1]) > len("XFD"):
+        return _MAX_COLUMNS
     position = 0
     for letter in found[1]:
         position = 26 * position + ord(letter) - 64

@@ -5,7 +5,7 @@ files add the rest.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from annotation.formats.errors import RowIssue
@@ -86,7 +86,8 @@ def look_together(campaign: Campaign, rows: FileRows[Any], judged: Callable[[Con
     items = preview(campaign, rows)
     kept = judged(items.conflicts)
     if kept.errors:
-        return Together(items, JudgementReport(kept))
+        nothing = replace(items, added=0, filled=0, filled_fields={}, outputs=None)
+        return Together(nothing, JudgementReport(kept))
     if not kept.rows:
         return Together(items, None)
     if items.can_be_stored and not items.added:

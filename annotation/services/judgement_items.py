@@ -65,6 +65,9 @@ def match_items(
             report.warnings.append(RowIssue(row.line, None, gone))
             continue
         item = index.at(row) if by_position else index.find(row)
+        if item is None:
+            report.without_item += 1
+            item = _not_there(row)
         if isinstance(item, str):
             report.errors.append(RowIssue(row.line, None, item))
         else:
@@ -87,6 +90,10 @@ def _check_number(n_rows: int, n_items: int) -> None:
                 n_items=n_items,
             )
         )
+
+
+def _not_there(row: JudgementRow) -> str:
+    return say("There is no item “{key}” in this campaign.", key=row.key.given[:120] if row.key else "")
 
 
 def _gone(index: "_Index", row: JudgementRow, *, by_position: bool) -> str | None:
@@ -208,8 +215,8 @@ class _Index:
             return None
         return self.gone_keys.get(row.key.folded)
 
-    def find(self, row: JudgementRow) -> int | str:
-        """The row's item, or why there is none."""
+    def find(self, row: JudgementRow) -> int | str | None:
+        """The row's item, or why it is not known; None where it is not in the campaign."""
         if row.key is None:
             return say("Nothing says which item this row belongs to.")
         folded = row.key.folded
@@ -220,7 +227,7 @@ class _Index:
             # An export leaves the cell of a system or run without a name empty.
             found = [item for item in found if self._named_so(item, row)] or found
         if not found:
-            return say("There is no item “{key}” in this campaign.", key=row.key.given[:120])
+            return None
         if len(found) > 1:
             return say(
                 "“{key}” has {n} different translations; say which one is meant in the columns system "

@@ -12,7 +12,9 @@ from annotation.formats.rows import FileRows, in_line_order
 
 @dataclass
 class JudgementReport:
-    """`added` and `unchanged` count one person's judgements of one item once, however many revisions they have."""
+    """`added` and `unchanged` count one person's judgements of one item once, however many revisions they have;
+    `without_item` the rows whose items are not in the campaign.
+    """
 
     file: FileRows[JudgementRow]
     added: int = 0
@@ -21,6 +23,7 @@ class JudgementReport:
     errors: list[RowIssue] = field(default_factory=list)
     warnings: list[RowIssue] = field(default_factory=list)
     annotators: list[str] = field(default_factory=list)
+    without_item: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The document of `import_annotations`."""
@@ -35,6 +38,7 @@ class JudgementReport:
             "added": self.added,
             "unchanged": self.unchanged,
             "annotators": self.annotators,
+            "without_item": self.without_item,
             "conflicts": self.conflicts,
             "errors": self._issues(self.file.errors, self.errors),
             "warnings": self._issues(self.file.warnings, self.warnings),

@@ -9,9 +9,14 @@ Everything is compared first, and nothing is stored where anything stands agains
 in chunks, each in a short transaction that compares again; cut off in between, the same file adds the rest.
 """
 
+from collections.abc import Iterable
+
+from annotation.formats.errors import RowIssue
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows
 from annotation.models import Annotation, Assignment, Campaign, Round, User
+from annotation.protocol.sentences import say
+from annotation.services.answers import NOTE_LIMIT
 from annotation.services.import_store import Progress
 from annotation.services.judgement_authors import admit_authors, find_authors, joining
 from annotation.services.judgement_compare import plan_steps
@@ -47,6 +52,9 @@ def import_judgements(
     judged = match_items(campaign, file, by_position=by_position, report=report)
     if file.errors or report.errors:
         return report
+    report.errors += note_too_long(file.rows)
+    if report.errors:
+        return report
     round_ = repeat_round(campaign) if repeats else campaign.rounds.get(kind=Round.Kind.MAIN, number=1)
     authors = find_authors(campaign, dict.fromkeys(one.rows[0].annotator for one in judged))
     known = {name: user.pk for name, user in authors.items() if user.pk}
@@ -67,3 +75,20 @@ def import_judgements(
         report.added = write_judgements(round_, [step.judged for step in steps], people, progress)
         renew_counts(Assignment, Annotation)
     return report
+
+
+def note_too_long(rows: Iterable[JudgementRow]) -> list[RowIssue]:
+    """An error for each note that nobody could have written here, and with which an answer could not be changed."""
+    return [
+        RowIssue(
+            row.line,
+            "note",
+            say(
+                "The note has {n} characters; at most {limit} are stored with an answer. Shorten it.",
+                n=f"{len(row.note):,}",
+                limit=NOTE_LIMIT,
+            ),
+        )
+        for row in rows
+        if row.note is not None and len(row.note) > NOTE_LIMIT
+    ]

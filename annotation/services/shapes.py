@@ -12,17 +12,19 @@ from typing import Any, Literal
 from annotation.formats.adapters.base import Adapter, Asked, Found
 from annotation.formats.adapters.packages import Given, given
 from annotation.formats.adapters.registry import shape, shape_of
+from annotation.formats.compound_units import CompoundRow
 from annotation.formats.errors import RowIssue
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows, in_line_order
 from annotation.models import Campaign, Round, User
 from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_name
+from annotation.services.import_compare import text_digest
 from annotation.services.import_store import Progress
 from annotation.services.import_together import Conflicts, left_out, look_together, store_together
 from annotation.services.imports import Report
 from annotation.services.judgement_report import JudgementReport
-from annotation.services.judgements import RELEASED, import_judgements
+from annotation.services.judgements import RELEASED, import_judgements, note_too_long
 from annotation.services.wording import wording_of
 
 Judged = FileRows[JudgementRow]
@@ -144,7 +146,7 @@ def read_shape(
     )
     found = adapter.read(files, asked)
     if found.judgements is not None:
-        found = replace(found, judgements=_checked(campaign, found.judgements))
+        found = replace(found, judgements=_checked(campaign, found.judgements, found.items))
     return ShapeFile(adapter, found, _fingerprint(files))
 
 
@@ -201,17 +203,28 @@ def _kept(file: ShapeFile) -> Any:
     return kept
 
 
-def _checked(campaign: Campaign, judged: Judged) -> Judged:
-    """The judgements with an error for each item that more people judged than the campaign has experts an item."""
+def _checked(campaign: Campaign, judged: Judged, items: FileRows[Any] | None) -> Judged:
+    """The judgements with an error for each that could not be stored once its item is there: where more people judged
+    an item than the campaign has experts an item, where one of them gave it two answers, or with too long a note.
+    """
     k = campaign.rounds.get(kind=Round.Kind.MAIN, number=1).k
-    people: dict[tuple[str, str | None, str | None], set[str]] = defaultdict(set)
-    found: list[RowIssue] = []
+    item_of = _items_of(items)
+    people: dict[tuple[str, ...], dict[str, JudgementRow]] = defaultdict(dict)
+    found: list[RowIssue] = note_too_long(judged.rows)
     for row in judged.rows:
         if row.key is None:
             continue
-        who = people[row.key.folded, row.system, row.run]
-        who.add(fold_name(row.annotator))
-        if len(who) == k + 1:
+        output = (row.key.folded, row.system or "", row.run or "")
+        those = people[item_of.get(output, output)]
+        first = those.setdefault(fold_name(row.annotator), row)
+        if first.answer != row.answer and first.revision == row.revision:
+            message = say(
+                "The same person's answer to this item stands on line {line} already, and it is another one. Remove "
+                "one of them.",
+                line=first.line,
+            )
+            found.append(RowIssue(row.line, "label", message))
+        if first is row and len(those) == k + 1:
             message = say(
                 "More people judged this item than the campaign has experts an item ({k}). Make a campaign with more, "
                 "or leave judgements out.",
@@ -219,6 +232,17 @@ def _checked(campaign: Campaign, judged: Judged) -> Judged:
             )
             found.append(RowIssue(row.line, None, message))
     return replace(judged, errors=(*judged.errors, *found)) if found else judged
+
+
+def _items_of(items: FileRows[Any] | None) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """What tells an item from every other, by the key, system and run of each output: outputs of one context that read
+    the same are one item.
+    """
+    return {
+        (row.key.folded, row.system or "", row.run or ""): (row.key.folded, text_digest(row.translation))
+        for row in (items.rows if items else ())
+        if isinstance(row, CompoundRow)
+    }
 
 
 def _fingerprint(files: Given) -> str:

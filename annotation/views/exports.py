@@ -98,7 +98,8 @@ def export_in_shape(request: PersonRequest, member: Membership, shape: str, what
     if request.method == "POST":
         record_reading(campaign, what, by=request.user)
     response = StreamingHttpResponse(done.chunks(), content_type=done.adapter.content_type)
-    filename = f"{campaign.slug}-{shape}.{done.adapter.extension}"
+    parts = [campaign.slug, *(part for part in (system, run) if part), shape, what]
+    filename = f"{'-'.join(parts)}.{done.adapter.extension}"
     response.headers["Content-Disposition"] = content_disposition(filename)
     response.headers["X-Assay-Rows"] = str(done.n_items)
     if done.left_out:

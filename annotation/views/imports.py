@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.formats.adapters.registry import SHAPES
+from annotation.formats.cells import excerpt
 from annotation.formats.errors import FormatError
 from annotation.forms.files import (
     CognitionForm,
@@ -26,6 +27,7 @@ from annotation.forms.files import (
 from annotation.models import Campaign, Job, Membership
 from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.protocol.base import get_protocol
+from annotation.protocol.sentences import say
 from annotation.services import import_files, jobs, uploads
 from annotation.services.errors import Refused
 from annotation.services.import_files import IN_REQUEST, PreviewOutdated
@@ -57,13 +59,20 @@ def campaign_import(request: PersonRequest, member: Membership) -> HttpResponse:
         import_files.check(campaign, upload)
     except (FormatError, Refused) as error:
         uploads.discard(upload)
-        shown[kind].add_error(None, _told(error))
+        shown[kind].add_error(None, _told_of(upload, error))
         return _import_page(request, member, shown, status=400)
     return redirect("import_preview", campaign.slug, upload.token)
 
 
 def _find(campaign: Campaign, token: UUID) -> Upload:
     return uploads.find(campaign, token, kinds=import_files.KINDS)
+
+
+def _told_of(upload: Upload, error: FormatError | Refused) -> str:
+    """What is wrong, with the name of the file: the page does not keep what was chosen."""
+    if isinstance(error, Refused) or len(upload.files) > 1:
+        return _told(error)
+    return translated(say("{name}: {message}", name=excerpt(upload.file_names), message=error.sentence))
 
 
 def _told(error: FormatError | Refused) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import Count, F
 from django.utils.translation import gettext as _
 
+from annotation.formats.system_cells import systems_cell
 from annotation.formats.writers import Cell
 from annotation.models import Assignment, Campaign, Design, FinalLabel, Item, Output, Part, Round
 from annotation.protocol.base import get_protocol
@@ -150,10 +151,10 @@ def _triples(campaign: Campaign) -> list[Document]:
 
 
 def _compounds(campaign: Campaign) -> list[Document]:
-    systems: dict[int, list[str]] = {}
+    systems: dict[int, list[tuple[str, str]]] = {}
     outputs = Output.objects.filter(system__campaign=campaign, batch__published_at__isnull=False)
     for item, system, run in outputs.values_list("item", "system__name", "run").iterator(CHUNK):
-        systems.setdefault(item, []).append(f"{system}/{run}" if run else system)
+        systems.setdefault(item, []).append((system, run))
     rows = Item.objects.active().filter(campaign=campaign).order_by("position")
     return [
         {
@@ -168,7 +169,7 @@ def _compounds(campaign: Campaign) -> list[Document]:
             "source": row["context__source"],
             "translation": row["translation"],
             "reference": row["context__reference"] or None,
-            "systems": "; ".join(sorted(systems.get(row["pk"], []))),  # databases sort names in their own ways
+            "systems": systems_cell(systems.get(row["pk"], [])),
             "split": "",
         }
         for row in rows.values(

@@ -30,6 +30,11 @@ MEANING = {
     Campaign.Protocol.TRIPLE.value: "1: plausible; 0: not plausible",
 }
 
+_SYSTEMS = (
+    "`systems` names every system with this translation, as `system/run; system`; within a name `/`, `;` and `%` are "
+    "written `%2F`, `%3B` and `%25`."
+)
+
 
 def data_card(content: Content, configs: Mapping[str, Sequence[str]]) -> str:
     """README.md: the front matter that says which files load as what, and how the folder is laid out."""
@@ -67,6 +72,7 @@ def _layout(content: Content) -> list[str]:
         "| `DATASHEET.md` | motivation, composition, collection, uses |",
         "| `METHODS.md` | a paragraph for a paper |",
         "| `manifest.json`, `SHA256SUMS` | every file with its checksum |",
+        *(["", _SYSTEMS] if _compound(content) else []),
     ]
 
 

@@ -23,6 +23,7 @@ MAX_RATIO = 200
 _RATIO_FROM = 16 << 20  # bytes unpacked; below, nothing is at stake
 _CHUNK = 1 << 16
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _WORKBOOKS = (".xlsx", ".xlsm")
 
 
@@ -82,8 +83,11 @@ def of_archive(data: bytes) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             entries = [
-                entry for entry in archive.infolist() if not entry.is_dir() and _counts(entry.filename)
+                entry
+                for entry in archive.infolist()
+                if _has_name(entry) and not entry.is_dir() and _counts(entry.filename)
             ]
+            _check_packing(entries)
             _check_size(sum(entry.file_size for entry in entries), len(entries), packed=len(data))
             files: dict[str, bytes] = {}
             for entry in entries:
@@ -97,9 +101,13 @@ def of_archive(data: bytes) -> dict[str, bytes]:
         raise FormatError(
             say("The zip archive is damaged, or a part of it is missing. Make it, or send it, again.")
         ) from error
-    except (NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+    except MemoryError:
+        raise FormatError(too_large()) from None
+    except Exception as error:  # a broken archive fails in any way, deep inside the libraries
         raise FormatError(
-            say("The archive cannot be read: it has a password, or is packed in an unusual way.")
+            say(
+                "The archive cannot be read: it is damaged, or has a password. Make it again as a plain zip archive."
+            )
         ) from error
     return _without_root(files)
 
@@ -149,6 +157,26 @@ def _counts(path: str) -> bool:
     return not any((part.startswith(".") and part != "..") or part == "__MACOSX" for part in path.split("/"))
 
 
+def _has_name(entry: zipfile.ZipInfo) -> bool:
+    if not entry.filename:
+        raise FormatError(
+            say("The archive holds a file without a name. Make it again as a plain zip archive.")
+        )
+    return True
+
+
+def _check_packing(entries: Iterable[zipfile.ZipInfo]) -> None:
+    """Other ways of packing ask for as much memory as the archive says, whatever it holds."""
+    for entry in entries:
+        if entry.compress_type not in _PACKINGS:
+            raise FormatError(
+                say(
+                    "“{path}” is packed in an unusual way. Make the archive again as a plain zip archive (Deflate).",
+                    path=excerpt(entry.filename),
+                )
+            )
+
+
 def _safe(name: str) -> str:
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in name:
@@ -160,12 +188,13 @@ def _check_size(size: int, n_files: int, *, packed: int | None) -> None:
     if n_files > MAX_FILES:
         raise FormatError(say("There are more than {n} files.", n=f"{MAX_FILES:,}"))
     if size > MAX_UNPACKED or (packed is not None and size > max(_RATIO_FROM, MAX_RATIO * packed)):
-        raise FormatError(_too_large())
+        raise FormatError(too_large())
     if not n_files:
         raise FormatError(say("There is no file in it."))
 
 
-def _too_large() -> str:
+def too_large() -> str:
+    """That files hold more than is read, and what to do."""
     return say(
         "The files unpack to more than can be read at once ({limit} MB). Bring them in parts.",
         limit=MAX_UNPACKED >> 20,

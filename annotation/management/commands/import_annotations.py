@@ -107,5 +107,7 @@ def describe(report: JudgementReport, *, stored: bool) -> str:
     )
     if not (stored and report.ok):
         head += " Nothing was stored."
+    if report.without_item:
+        head += " Items are missing: bring them in first (import_items), then these judgements."
     document = report.as_json()
     return "\n".join([head, *describe_issues(document)])

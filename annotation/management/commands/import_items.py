@@ -109,6 +109,8 @@ def describe_shape(report: ShapeReport, *, stored: bool) -> str:
     head = f"{document['file']} ({report.file.adapter.title}): {'; '.join(counts)}."
     if not (stored and report.ok):
         head += " Nothing was stored."
+    if document.get("without_item"):
+        head += " Items are missing: bring them in first, then these judgements."
     return "\n".join([head, *not_carried(report.file.adapter), *describe_issues(document)])
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import tracemalloc
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from annotation.formats.adapters import hugging_face
 from annotation.formats.adapters.base import Asked, Found
 from annotation.formats.adapters.packages import Given, given, is_archive, of_archive
 from annotation.formats.adapters.registry import SHAPES, shape, shape_of
@@ -631,10 +633,25 @@ def test_hugging_face_makes_an_output_of_each_system_of_a_release() -> None:
         (card("- config_name: a\n  data_files: data/a.csv\n" * 2), "Two configurations are called"),
         (
             card(
-                "- {config_name: a, data_files: data/a.csv}\n", "- {config_name: b, data_files: data/a.csv}\n"
+                "- {config_name: a, data_files: data/a.csv}\n", "- {config_name: b, data_files: data/b.csv}\n"
             ),
             "Several",
         ),
+        (
+            card(
+                "- {config_name: a, data_files: data/a.csv}\n", "- {config_name: b, data_files: data/*.csv}\n"
+            ),
+            "“data/a.csv” is named twice, in “a” and in “b”. Name each file once",
+        ),
+        (card("- {config_name: a, data_files: [data/a.csv, ./data/a.csv]}\n"), "named twice"),
+        (
+            card("- config_name: a\n  data_files:\n" + "".join(f"  - nothing{n}/*\n" for n in range(101))),
+            "No file “nothing0/",
+        ),
+        (b"---\nconfigs: " + b"[" * 21 + b"]" * 21 + b"\n---\n", "nested more than 20 deep"),
+        (b"---\nconfigs: " + b"[" * 900 + b"]" * 900 + b"\n---\n", "nested more than 20 deep"),
+        (b"---\nconfigs: " + b"[" * 60_000 + b"\n---\n", "nested more than 20 deep"),
+        (b"---\na: " + b"1" * (1 << 16) + b"\n---\n", "longer than 64 KB"),
         (
             card("- {config_name: a, data_files: other.csv}\n"),
             "No configuration of README.md has the columns",
@@ -643,7 +660,7 @@ def test_hugging_face_makes_an_output_of_each_system_of_a_release() -> None:
     ],
 )
 def test_hugging_face_refuses_a_folder_as_a_whole(readme: bytes | None, sentence: str) -> None:
-    files = {"data/a.csv": CSV, "other.csv": b"x,y\n1,2\n"} | (
+    files = {"data/a.csv": CSV, "data/b.csv": CSV, "other.csv": b"x,y\n1,2\n"} | (
         {} if readme is None else {"README.md": readme}
     )
     with pytest.raises(FormatError, match=sentence):
@@ -666,6 +683,107 @@ def test_hugging_face_names_the_file_that_cannot_be_read(data: bytes, sentence: 
 def test_hugging_face_says_that_a_file_of_it_is_an_archive() -> None:
     with pytest.raises(FormatError, match=r"data/a\.csv: This is a zip archive and no workbook"):
         read("huggingface", {"README.md": card(ITEMS), "data/a.csv": archive(("a.csv", CSV))})
+
+
+def test_hugging_face_holds_few_patterns_against_every_file() -> None:
+    names = [f"d{number}.csv" for number in range(101)]
+    files = {
+        "README.md": card("- config_name: a\n  data_files:\n", *(f"  - {name}*\n" for name in names)),
+        **dict.fromkeys(names, CSV),
+    }
+    with pytest.raises(FormatError, match=r"more than 100 paths with .* Name the files by their own paths"):
+        read("huggingface", files)
+    plain = card("- config_name: a\n  data_files:\n", *(f"  - {name}\n" for name in names))
+    found = read("huggingface", files | {"README.md": plain})
+    assert found.items is not None
+    assert found.items.n_rows == 101
+
+
+def test_hugging_face_is_recognised_by_its_card_alone() -> None:
+    """What is wrong with the card is said of a shape that is known."""
+    absent = Given(name="x", files={"README.md": card("- config_name: a\n  data_files: gone.csv\n")})
+    assert shape_of(absent, "triple") is SHAPES["huggingface"]
+    with pytest.raises(FormatError, match=r"No file “gone\.csv”"):
+        read("huggingface", absent.files)
+
+
+ONE_PARQUET = card("- config_name: items\n  data_files: [a.parquet]\n")
+
+
+def in_every_row(text: str, n: int, **options: Any) -> bytes:
+    """A Parquet file that holds a text once, for the heads of all its rows."""
+    places = pa.array([0] * n, type=pa.int32())
+    columns = {"head": text, "relation": "xWant", "tail": "y"}
+    table = pa.table(
+        {name: pa.DictionaryArray.from_arrays(places, pa.array([cell])) for name, cell in columns.items()}
+    )
+    target = io.BytesIO()
+    if options:
+        table = table.cast(pa.schema(dict.fromkeys(columns, pa.string())))
+    pq.write_table(table, target, **options)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"use_dictionary": True}, {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}],
+)
+def test_hugging_face_refuses_a_parquet_file_that_would_fill_the_memory(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hugging_face, "MAX_UNPACKED", 1 << 24)
+    data = in_every_row("x" * (1 << 16), 600, **options)
+    assert len(data) < 1 << 17
+    tracemalloc.start()
+    before = pa.total_allocated_bytes()
+    with pytest.raises(
+        FormatError, match=r"a\.parquet: The files unpack to more than can be read at once \(256 MB\)"
+    ):
+        read("huggingface", {"README.md": ONE_PARQUET, "a.parquet": data})
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 24
+    assert pa.total_allocated_bytes() - before < 1 << 20
+
+
+def test_hugging_face_counts_the_parquet_files_of_a_folder_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hugging_face, "MAX_UNPACKED", 1 << 20)
+    half = in_every_row("x" * 1000, 600)
+    files = {"a.parquet": half, "b.parquet": half, "README.md": ONE_PARQUET}
+    assert read("huggingface", files).items is not None
+    both = card("- config_name: items\n  data_files: [a.parquet, b.parquet]\n")
+    with pytest.raises(FormatError, match=r"b\.parquet: .*Bring them in parts"):
+        read("huggingface", files | {"README.md": both})
+
+
+def test_hugging_face_reads_texts_numbers_and_booleans_of_parquet_files() -> None:
+    text = pa.array(["狗", "猫", None])
+    columns = {
+        "head": text.dictionary_encode(),
+        "relation": pa.array(["xWant"] * 3, type=pa.large_string()),
+        "tail": pa.array(["a", "b", "c"], type=pa.string_view()),
+        "x.y": text,
+        "x": pa.array([{"y": "1"}] * 3),
+        "n": pa.array([1, 2.5, None]),
+        "b": pa.array([True, None, False]),
+        "z": pa.nulls(3),
+        "bytes": pa.array([b"1"] * 3),
+    }
+    target = io.BytesIO()
+    pq.write_table(pa.table({**columns, "head": pa.array(["狗", "猫", "鱼"]).dictionary_encode()}), target)
+    found = read("huggingface", {"README.md": ONE_PARQUET, "a.parquet": target.getvalue()})
+    assert errors(found) == []
+    assert [(row.head, row.relation, row.tail) for row in triples(found)] == [
+        ("狗", "xWant", "a"), ("猫", "xWant", "b"), ("鱼", "xWant", "c"),
+    ]  # fmt: skip
+    target = io.BytesIO()
+    pq.write_table(pa.table({**columns, "head": columns["x"]}), target)
+    found = read("huggingface", {"README.md": ONE_PARQUET, "a.parquet": target.getvalue()})
+    assert {(line, column) for line, column, _message in errors(found)} == {
+        (1, "head"),
+        (2, "head"),
+        (3, "head"),
+    }
 
 
 def test_hugging_face_knows_the_numbers_of_its_own_rows() -> None:
@@ -695,15 +813,49 @@ def test_hugging_face_tells_which_judgement_has_no_item() -> None:
         read("huggingface", files | {"votes.jsonl": lines({"annotator": "ada", "label": "1"})})
 
 
+def about(items: list[dict[str, Any]], votes: list[dict[str, Any]]) -> Found:
+    """Items and votes of a folder, each a number of its own in a column `row`, or none."""
+    configs = (
+        "- {config_name: items, data_files: d.jsonl}\n",
+        "- {config_name: votes, data_files: v.jsonl}\n",
+    )
+    told = [
+        TRIPLE | {"triple_id": f"t{number}", "tail": f"to {number}"} | item
+        for number, item in enumerate(items)
+    ]
+    answers = [{"annotator": "ada", "label": "1"} | vote for vote in votes]
+    return read(
+        "huggingface", {"README.md": card(*configs), "d.jsonl": lines(*told), "v.jsonl": lines(*answers)}
+    )
+
+
+def test_hugging_face_refuses_a_judgement_that_names_no_item_or_two() -> None:
+    empty = "The cell is empty; write the row of the item that was judged."
+    for nothing in ({}, {"row": None}, {"row": " "}, {"row": ["1"]}):
+        found = about([{"row": 1}, {**nothing, "triple_id": "t9"}], [{"row": 1}, nothing])
+        assert errors(found) == [(2, "row", empty)]
+    found = about([{"row": 1}, {"row": 2}, {"row": 2}], [{"row": 2}])
+    assert [(line, column) for line, column, _message in errors(found)] == [(1, "row")]
+    assert "Several items have row “2” (rows 2 and 3)" in errors(found)[0][2]
+    assert judged(about([{"row": 1}, {"row": 2}, {"row": 2}], [{"row": 1}])) == [("t0", "ada", "1")]
+
+
 # Archives
 
 
-def archive(*members: tuple[str, bytes], packed: bool = False) -> bytes:
+def archive(*members: tuple[str, bytes], packed: bool = False, by: int = zipfile.ZIP_STORED) -> bytes:
     target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED) as written:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED if packed else by) as written:
         for name, data in members:
-            written.writestr(name, data)
+            written.writestr(name or zipfile.ZipInfo(name), data)
     return target.getvalue()
+
+
+def broken_deflate() -> bytes:
+    """An archive whose packed bytes are none."""
+    data = archive(("a.csv", b"1" * 100), packed=True)
+    start = data.index(b"a.csv") + len(b"a.csv")
+    return data[:start] + b"\xff" * 4 + data[start + 4 :]
 
 
 def test_an_archive_gives_its_files_without_what_systems_leave_behind() -> None:
@@ -722,6 +874,13 @@ def test_an_archive_gives_its_files_without_what_systems_leave_behind() -> None:
         (archive(), "no file"),
         (archive(("a", b"\0" * (40 << 20)), packed=True), "more than can be read"),
         (archive(*[(f"{n}", b"") for n in range(2001)]), "more than 2,000 files"),
+        (archive(("", b"1")), "a file without a name. Make it again"),
+        (
+            archive(("a.csv", b"1"), by=zipfile.ZIP_LZMA),
+            "“a.csv” is packed in an unusual way. Make the archive again",
+        ),
+        (archive(("a.csv", b"1"), by=zipfile.ZIP_BZIP2), "“a.csv” is packed in an unusual way"),
+        (broken_deflate(), "cannot be read: it is damaged"),
         (archive(("a.csv", b"1" * 100))[:-30], "is damaged"),
         (archive(("a.csv", b"1" * 100)).replace(b"1" * 100, b"2" * 100), "is damaged"),
     ],

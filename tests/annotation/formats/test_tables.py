@@ -6,7 +6,7 @@ import pytest
 
 from annotation.formats.errors import FormatError
 from annotation.formats.tables import read_table
-from tests.annotation.formats.files import contents, csv_table, lines_of, problems
+from tests.annotation.formats.files import contents, csv_table, lines_of, problems, workbook
 
 LONG = "x" * 140_000
 
@@ -258,3 +258,17 @@ def test_it_says_on_which_line_a_column_is_named_again(data: bytes, name: str, l
     with pytest.raises(FormatError, match="twice") as refused:
         read_table(data, name=name)
     assert refused.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        ((",".join(f"c{n}" for n in range(1001)) + "\n" + "," * 1000 + "x\n").encode(), "a.csv"),
+        ("".join(f'{{"c{n}": 1}}\n' for n in range(1001)).encode(), "a.jsonl"),
+        (workbook([*[None] * 1000, "a"], ["x"]), "a.xlsx"),
+    ],
+)
+def test_it_refuses_a_header_without_end(data: bytes, name: str) -> None:
+    """Every row is as wide as the header, so that lines of a few characters could fill the memory."""
+    with pytest.raises(FormatError, match=r"1,001 columns; at most 1,000 are read\. Leave out those"):
+        read_table(data, name=name)

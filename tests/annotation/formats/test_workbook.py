@@ -12,7 +12,7 @@ from openpyxl.chartsheet import Chartsheet
 from annotation.formats import workbook as module
 from annotation.formats.errors import FormatError
 from annotation.formats.rows import Table
-from annotation.formats.tables import read_table
+from annotation.formats.tables import FIRST_ROWS, read_table
 from tests.annotation.formats.files import contents, lines_of, problems, workbook
 
 _SPREADSHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -230,6 +230,28 @@ def test_it_refuses_a_small_file_that_unpacks_to_a_huge_text() -> None:
     assert len(data) < 1 << 17
     with pytest.raises(FormatError, match=r"unpacks to 20 MiB; .* at most 200 times the file's size"):
         read_table(data, name="t.xlsx")
+
+
+def test_it_fills_no_row_up_to_a_cell_far_to_the_right() -> None:
+    """Column XFD is the 16,384th, and a small file may have a cell there in every row."""
+    empty = '<row><c r="XFD1"/></row><row><c r="XFD1" t="str"><v> </v></c></row>'
+    header = '<row r="3"><c t="str"><v>a</v></c></row>'
+    first = "".join(f"<row><c><v>{number}</v></c></row>" for number in range(FIRST_ROWS))
+    text = '<row><c r="XFD1" t="str"><v>x</v></c></row><row><c r="XFD1"><f>A1</f></c></row>'
+    table = with_sheet(empty + header + first + empty + text)
+    tracemalloc.start()
+    rows = list(table.rows)[FIRST_ROWS:]
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [(row.line, row.cells) for row in rows] == [(11, ("",)), (12, ("",))]
+    assert "Cell XFD11 holds text, but the header has only 1 columns" in rows[0].problems[0].message
+    assert "Cell XFD12: the formula has no stored value" in rows[1].problems[0].message
+    assert peak < 16_384 * 4
+
+
+def test_it_refuses_a_reference_without_end() -> None:
+    with pytest.raises(FormatError, match="cannot be read"):
+        with_sheet(f'<row r="1"><c r="{"A" * 100_000}1" t="str"><v>a</v></c></row>')
 
 
 @pytest.mark.parametrize("part", ["xl/worksheets/sheet1.xml", "xl/workbook.xml"])

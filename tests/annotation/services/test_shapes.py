@@ -15,6 +15,7 @@ from annotation.formats.adapters.registry import SHAPES
 from annotation.formats.cells import is_blank
 from annotation.formats.errors import FormatError
 from annotation.models import Annotation, Assignment, Campaign, Item, Membership, User
+from annotation.services.answers import NOTE_LIMIT
 from annotation.services.campaigns import create_campaign
 from annotation.services.exports import names_of
 from annotation.services.items import withdraw
@@ -349,6 +350,78 @@ def test_nothing_is_stored_where_a_judgement_cannot_be(tmp_path: Path) -> None:
 
 def choice(label: str, control: str = "label") -> dict[str, Any]:
     return {"from_name": control, "to_name": "text", "type": "choices", "value": {"choices": [label]}}
+
+
+TASK = {"head": "PersonX eats", "relation": "xWant", "tail": "rest"}
+
+
+def label_studio(folder: Path, *tasks: tuple[dict[str, Any], list[dict[str, Any]]]) -> Path:
+    """A file of items and the answers to each."""
+    path = folder / "tasks.json"
+    path.write_text(json.dumps([{"data": data, "annotations": answers} for data, answers in tasks]))
+    return path
+
+
+def answer(label: str, who: str = "ada", note: str = "") -> dict[str, Any]:
+    noted = {"from_name": "note", "type": "textarea", "value": {"text": [note]}}
+    return {"completed_by": {"email": who}, "result": [choice(label), *([noted] if note else [])]}
+
+
+OUTPUTS = [compounds(1, system=system)[0] for system in ("base", "large")]  # they read the same: one item
+
+
+@pytest.mark.parametrize(
+    ("protocol", "tasks", "said"),
+    [
+        ("triple", [(TASK, [answer("1"), answer("0")])], "answer to this item stands on line 1 already"),
+        (
+            "triple",
+            [(TASK, [answer("1"), answer("0", "Ada")])],
+            "answer to this item stands on line 1 already",
+        ),
+        (
+            "compound",
+            [(OUTPUTS[0], [answer("1")]), (OUTPUTS[1], [answer("0")])],
+            "answer to this item stands on line 1 already",
+        ),
+        (
+            "compound",
+            [(OUTPUTS[0], [answer("1"), answer("1", "bo")]), (OUTPUTS[1], [answer("1", "cy")])],
+            "More people judged this item",
+        ),
+        ("triple", [(TASK, [answer("1", note="x" * 501)])], "The note has 501 characters; at most 500"),
+    ],
+)
+def test_a_look_finds_what_storing_would_refuse(
+    tmp_path: Path, protocol: str, tasks: list[tuple[dict[str, Any], list[dict[str, Any]]]], said: str
+) -> None:
+    campaign = new_campaign(protocol, slug="target", k=2)
+    path = label_studio(tmp_path, *tasks)
+    file = read_shape(campaign, [path], shape_name="label-studio")
+    look = look_at_shape(campaign, file)
+    assert not look.can_be_stored
+    document = look.as_json()
+    assert [said in error["message"] for error in document["errors"]] == [True]
+    assert (document["added"], document["judgements"], document["outputs"]) == (0, 0, None)
+    assert not store_shape(campaign, file).ok
+    assert not Item.objects.filter(campaign=campaign).exists()
+
+
+def test_the_same_answer_twice_is_one(tmp_path: Path) -> None:
+    campaign = new_campaign(slug="target")
+    longest = answer("1", note="x" * NOTE_LIMIT)
+    path = label_studio(tmp_path, (TASK, [longest, longest]))
+    assert store_shape(campaign, read_shape(campaign, [path], shape_name="label-studio")).ok
+    assert Annotation.objects.get().note == "x" * NOTE_LIMIT
+
+
+def test_a_note_that_is_too_long_is_refused_beside_items_that_are_there(tmp_path: Path) -> None:
+    campaign = new_campaign(slug="target")
+    load_rows(campaign, [TASK], tmp_path)
+    report = judge_rows(campaign, [{**TASK, "annotator": "ada", "label": "1", "note": "x" * 501}])
+    assert [(error.line, error.column) for error in report.errors] == [(2, "note")]
+    assert "The note has 501 characters; at most 500" in report.errors[0].message
+    assert not Annotation.objects.exists()
 
 
 def test_a_look_writes_nothing_and_says_what_would_come(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from annotation.services.shape_exports import export_shape
 from annotation.tasks import import_items
 from tests.annotation.services.test_shapes import choice, judged_compounds, judged_triples
 from tests.factories import make_user
-from tests.material import new_campaign, save, screens_of_work, sheet, triple_campaign
+from tests.material import load_rows, new_campaign, save, screens_of_work, sheet, triple_campaign, triples
 from tests.pages import client_of, text_of
 
 pytestmark = pytest.mark.django_db
@@ -122,7 +122,7 @@ def test_what_is_wrong_is_shown_before_anything_is_stored(mei: User) -> None:
     ("data", "name", "fields", "sentence"),
     [
         (b"a,b\n1,2\n", "a.csv", {}, "cannot be told for certain"),
-        (b"{", "a.json", {"shape": "label-studio"}, "not a JSON list"),
+        (b"{", "a.json", {"shape": "label-studio"}, "a.json: line 1: The file is not a JSON list"),
         (b"PK\x03\x04broken", "a.zip", {"shape": "huggingface"}, "The zip archive is damaged"),
         (b"x", "a.csv", {"shape": "cognition"}, "Select a valid choice"),
     ],
@@ -134,6 +134,23 @@ def test_a_file_that_cannot_be_read_gives_the_form_again(
     page = send(mei, data, name=name, **fields)
     assert page.status_code == 400
     assert sentence in text_of(page)
+
+
+def test_judgements_whose_items_are_missing_ask_for_the_items(mei: User, tmp_path: Path) -> None:
+    source = judged_triples(tmp_path)
+    target = managed(new_campaign(slug="target"), mei)
+    content = content_of(source, "nltk")
+    text = text_of(send(mei, content, name="a.tsv", shape="nltk"))
+    assert (
+        "the items of 23 judgements are not in this campaign. Bring the items in first, then send this file again."
+        in text
+    )
+    assert "Mend" not in text
+    load_rows(target, triples(11), tmp_path)
+    text = text_of(send(mei, content, name="a.tsv", shape="nltk"))
+    assert "the item of 1 judgement is not in this campaign" in text
+    text = text_of(send(mei, content + b"cy\tt1\tmaybe\n", name="a.tsv", shape="nltk"))
+    assert "Nothing can be stored: 2 places in the file are wrong" in text
 
 
 def test_a_conflict_cannot_be_overwritten(mei: User, tmp_path: Path) -> None:
@@ -169,10 +186,31 @@ def test_a_file_goes_out_under_pseudonyms(mei: User, tmp_path: Path) -> None:
     assert b"A1" in data
     assert b"ada" not in data
     assert response.headers["X-Assay-Left-Out"] == "cannot_judge=1"
-    assert 'filename="source-crowdkit.csv"' in response.headers["Content-Disposition"]
+    assert 'filename="source-crowdkit-annotations.csv"' in response.headers["Content-Disposition"]
     viewer = make_user("vera")
     add_member(Campaign.objects.get(slug="source"), viewer, Membership.Role.VIEWER)
     assert client_of(viewer).get(SHAPES.format(slug="source") + "nltk/annotations").status_code == 200
+
+
+def test_each_file_has_a_name_of_its_own(mei: User, tmp_path: Path) -> None:
+    managed(judged_compounds(tmp_path, k=1), mei)
+    client, names = client_of(mei), []
+    for address in (
+        "label-studio/items",
+        "label-studio/annotations",
+        "cognition/annotations?system=base",
+        "cognition/annotations?system=large&run=1",
+        "cognition/annotations?system=large&run=",
+    ):
+        response = client.get(SHAPES.format(slug="source") + address)
+        names.append(response.headers["Content-Disposition"].split('"')[1])
+    assert names == [
+        "source-label-studio-items.json",
+        "source-label-studio-annotations.json",
+        "source-base-cognition-annotations.zip",
+        "source-large-1-cognition-annotations.zip",
+        "source-large-cognition-annotations.zip",
+    ]
 
 
 def test_it_asks_back_while_others_judge_and_writes_down_who_went_on(mei: User, tmp_path: Path) -> None:

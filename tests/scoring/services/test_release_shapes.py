@@ -49,10 +49,21 @@ def test_a_release_of_triples_comes_in_with_its_votes(tmp_path: Path) -> None:
     assert {labels["t1"], labels["t2"]} == {"0", "1"}
 
 
-def test_a_release_of_compounds_comes_in_with_every_system(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("first_named", "second_named"),
+    [
+        (("base", ""), ("large", "seed1")),
+        (("facebook/nllb-200", ""), ("a; b", "s/1")),
+        (("100%", "%2F"), (" ;/", "; ")),
+        (("模型/大;", "1"), ("模型", "大;1")),
+    ],
+)
+def test_a_release_of_compounds_comes_in_with_every_system(
+    tmp_path: Path, first_named: tuple[str, str], second_named: tuple[str, str]
+) -> None:
     source = new_campaign("compound", slug="source")
-    load_rows(source, compounds(2, system="base"), tmp_path)
-    second = compounds(2, system="large", run="seed1")
+    load_rows(source, compounds(2, system=first_named[0], run=first_named[1]), tmp_path)
+    second = compounds(2, system=second_named[0], run=second_named[1])
     for row in second[:3]:
         row["translation"] = f"{row['translation']} 别的"
     load_rows(source, second, tmp_path)
@@ -61,7 +72,9 @@ def test_a_release_of_compounds_comes_in_with_every_system(tmp_path: Path) -> No
     target = new_campaign("compound", slug="target")
     brought(source, target, tmp_path)
     outputs = ("system__name", "run", "context__key", "translation")
-    assert sorted(Output.objects.filter(system__campaign=target).values_list(*outputs)) == sorted(
+    stored = Output.objects.filter(system__campaign=target)
+    assert set(stored.values_list("system__name", "run")) == {first_named, second_named}
+    assert sorted(stored.values_list(*outputs)) == sorted(
         Output.objects.filter(system__campaign=source).values_list(*outputs)
     )
     assert votes(target) == votes(source)
