@@ -21,6 +21,7 @@ from annotation.models import (
     Item,
     Job,
     Membership,
+    PartUnit,
     Round,
 )
 from annotation.models.item import in_play
@@ -124,8 +125,8 @@ class ExpertLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemCounts:
-    """Items that count, those withdrawn or set aside for a dry run, and those that no expert was given yet, but for
-    verdicts that are carried over.
+    """Items that count, those withdrawn or set aside for a dry run, and those that can be given to experts yet: not what
+    came into a unit of a closed batch, nor verdicts that are carried over.
     """
 
     active: int
@@ -365,6 +366,9 @@ def without_k_experts(campaign: Campaign) -> int:
 
 def _items(round_: Round) -> ItemCounts:
     given = Assignment.objects.filter(round=round_, item=OuterRef("pk"), withdrawn_at__isnull=True)
+    closed = PartUnit.objects.filter(
+        round=round_, unit=OuterRef("unit"), part__design__closed_at__isnull=False
+    )
     counts = (
         Item.objects.published()
         .filter(campaign=round_.campaign_id)
@@ -373,7 +377,11 @@ def _items(round_: Round) -> ItemCounts:
             withdrawn=Count("pk", filter=Q(retired_why=Item.Retired.WITHDRAWN)),
             set_aside=Count("pk", filter=Q(retired_why=Item.Retired.SET_ASIDE)),
             unassigned=Count(
-                "pk", filter=Q(retired_at__isnull=True) & ~Exists(given) & ~Q(pk__in=carried_items())
+                "pk",
+                filter=Q(retired_at__isnull=True)
+                & ~Exists(given)
+                & ~Exists(closed)
+                & ~Q(pk__in=carried_items()),
             ),
         )
     )

@@ -15,6 +15,7 @@ from annotation.services.errors import KeptAside, NotYours, Refused
 from annotation.services.hand_ins import give_back
 from annotation.services.items import restore, withdraw
 from annotation.services.later import late_items, too_late
+from annotation.services.overview import overview
 from annotation.services.screens import next_screens
 from annotation.services.seat import hand_in
 from annotation.services.sheets import Answer, Sheet
@@ -275,7 +276,9 @@ def test_late_items_do_not_come_into_a_closed_batch() -> None:
     round_ = cast.campaign.rounds.get(kind="main")
     make_context_item(row_of(cast, 1, 1).unit, 2, position=9)
     assert (late_items(round_).count(), too_late(round_).count()) == (1, 0)
+    assert overview(cast.campaign).items.unassigned == 1
 
     close_batch(cast.campaign, design.pk, by=cast.mei)
 
     assert (late_items(round_).count(), too_late(round_).count()) == (0, 1)
+    assert overview(cast.campaign).items.unassigned == 0, "what nobody can give out is no next step"
