@@ -125,8 +125,8 @@ class ExpertLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemCounts:
-    """Items that count, those withdrawn or set aside for a dry run, and those that can be given to experts yet: not what
-    came into a unit of a closed batch, nor verdicts that are carried over.
+    """Items that count, those withdrawn or set aside for a dry run, and those that can be given to experts yet: nothing
+    that came into a unit of a closed batch, no verdict that is carried over.
     """
 
     active: int
