@@ -188,6 +188,14 @@ def answer_everything(
         save(given, rows[0].expert_id, slug=campaign.slug)
 
 
+def answer_open(campaign: Campaign, label: str = "1") -> None:
+    """Everybody whose account is open answers what is still open on their screens, and nothing else."""
+    for rows in screens_of_work(campaign):
+        is_open = [row for row in rows if row.part_id and row.withdrawn_at is None and not row.answered_at]
+        if is_open and rows[0].expert.is_active:
+            save(sheet(is_open, label), rows[0].expert_id, slug=campaign.slug)
+
+
 def _answer(row: Assignment, label: str, *, cause: str) -> Answer:
     return Answer(assignment=row.pk, revision=row.revision, label=label, cannot_judge="" if label else cause)
 

@@ -85,7 +85,8 @@ def plan_moves(
         takers: whom to give them to, in an order that decides between equals.
         loads: items that each expert has, answered and open, by name; who is missing has none.
         pairs: items that two people share, by their names in alphabetical order.
-        repeats: units that `giver` still had to judge again, and that end with the leaving.
+        repeats: units that `giver` still had to judge again, and that end with the leaving. Where units are stuck,
+            nobody leaves.
 
     Raises:
         ProtocolError: nobody is named as taker though there are units, somebody twice, or the giver; `n` is out of
@@ -123,6 +124,8 @@ def plan_moves(
         for other in unit.others:
             shared[_pair(giver, other)] -= unit.n_items
             shared[_pair(taker, other)] += unit.n_items
+    if stuck:
+        repeats = 0
     place = {unit.key: number for number, unit in enumerate(units)}
     moves.sort(key=lambda move: place[move.key])
     return Moves(

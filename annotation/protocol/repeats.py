@@ -8,7 +8,8 @@ How the two judgements of one person are compared: `scoring.stats.consistency`.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from annotation.protocol.chance import chance
@@ -20,11 +21,14 @@ AHEAD = 100  # screens that a page may hold before they are judged: nothing is p
 
 @dataclass(frozen=True)
 class Original:
-    """A unit that an expert has judged: `since` is how many they judged after it."""
+    """A unit that an expert has judged: `since` is how many they judged after it. `places` are those that it may have
+    where these are not all.
+    """
 
     key: str
     group: str  # its relation or type: repeats are drawn from all of them
     since: int
+    places: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def place_repeats(
     >>> place_repeats([Original("u1", "xWant", 150), Original("u2", "xWant", 3)], range(120), n=2, seed=1)
     (Repeat(key='u1', before=119),)
     """
-    able = [one for one in originals if _first_place(one, places, distance, ahead) < len(places)]
+    able = [one for one in originals if _places(one, places, distance, ahead)]
     wanted = min(n, len(able))
     if wanted < 1:
         return ()
@@ -67,9 +71,9 @@ def place_repeats(
     found = []
     for one in able:
         if one.key in drawn:
-            first = _first_place(one, places, distance, ahead)
+            free = _places(one, places, distance, ahead)
             drawn_at = int.from_bytes(chance("repeat", seed, one.key), "big")
-            found.append((places[first + drawn_at % (len(places) - first)], drawn_at, one.key))
+            found.append((free[drawn_at % len(free)], drawn_at, one.key))
     return tuple(Repeat(key, before) for before, _drawn_at, key in sorted(found))
 
 
@@ -82,5 +86,36 @@ def wanted_of(answered: int, *, percent: float) -> int:
     return max(1, int(answered * percent / 100 + 0.5)) if answered else 0
 
 
-def _first_place(one: Original, places: Sequence[int], distance: int, ahead: int) -> int:
-    return bisect_left(places, max(ahead, distance - one.since))
+def _places(one: Original, places: Sequence[int], distance: int, ahead: int) -> Sequence[int]:
+    able = places if one.places is None else one.places
+    return able[bisect_left(able, max(ahead, distance - one.since)) :]
+
+
+def rows_to_repeat(
+    contexts: Sequence[Hashable], shape: Sequence[int], *, seed: int, key: str
+) -> tuple[int, ...]:
+    """Which rows of a judged screen come again among new screens that hold fewer: otherwise their number would tell.
+
+    Args:
+        contexts: the context of each row.
+        shape: how many rows each context of a new screen has.
+
+    Returns:
+        Indices of rows, ascending: of as many contexts as `shape` has, and as many of each, all drawn by the seed.
+        Fewer where the screen holds no more.
+
+    >>> rows_to_repeat(["c1", "c1", "c2", "c3", "c3", "c3"], [1, 2], seed=1, key="u1")
+    (2, 3, 5)
+    """
+    rows: dict[Hashable, list[int]] = defaultdict(list)
+    for row, context in enumerate(contexts):
+        rows[context].append(row)
+    free = sorted(rows.values(), key=lambda one: chance("context again", seed, key, one[0]))
+    drawn: list[int] = []
+    for n in sorted(shape, reverse=True):
+        if not free:
+            break
+        one = next((found for found in free if len(found) >= n), None) or max(free, key=len)
+        free.remove(one)
+        drawn += sorted(one, key=lambda row: chance("row again", seed, key, row))[:n]
+    return tuple(sorted(drawn))

@@ -254,6 +254,7 @@ def reopen_batch(campaign: Campaign, pk: int, *, by: User | None) -> Design:
                 _("Items of this batch were given out to be judged again: its answers stay as they are.")
             )
         frozen = Assignment.objects.filter(part__in=_parts(design), withdrawn_at=design.closed_at)
+        frozen = frozen.exclude(pk__in=list(frozen.filter(_drawn_since()).values_list("pk", flat=True)))
         # With an item that was withdrawn since, its row is withdrawn, and comes back with it.
         frozen.update(
             withdrawn_at=Subquery(Item.objects.filter(pk=OuterRef("item")).values("retired_at")[:1])
@@ -263,6 +264,18 @@ def reopen_batch(campaign: Campaign, pk: int, *, by: User | None) -> Design:
         design.closed_at = None
         audit(campaign, by, OPENED_AGAIN, {"design": pk, "batch": _number(design)})
     return design
+
+
+def _drawn_since() -> Q:
+    """Repeats of which the expert got the unit in another draw by now: it comes again once only."""
+    other = Assignment.objects.filter(
+        Q(withdrawn_at__isnull=True) | Q(answered_at__isnull=False),
+        round__campaign=OuterRef("round__campaign"),
+        round__kind=Round.Kind.REPEAT,
+        expert=OuterRef("expert"),
+        unit=OuterRef("unit"),
+    ).exclude(round=OuterRef("round"))
+    return REPEATED & Q(Exists(other))
 
 
 def reopenable(designs: Collection[int]) -> set[int]:

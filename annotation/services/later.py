@@ -1,29 +1,44 @@
 """Items that came after their units had experts, such as another system's translations: a later batch of judging.
 
-They go to the experts of their units, each in the slot they have there, whoever is named. A share of what these
-experts judged before comes again beside it, unmarked, among the new screens: so a shift between the batches shows.
+They go to the experts of their units, each in the slot they have there, whoever is named; where it was judged elsewhere
+or its expert has left, to another one who was never given the unit. A share of what these experts judged before comes
+again beside it, unmarked, among the new screens: so a shift between the batches shows.
 Repeats stand in a round of their own, as all hidden repeats do (`repeats`).
 
 Which items came late is told by the times of their import and of their part; nothing is stored beside that. What takes
 the verdict on an alike translation (`carry_over`) is given to nobody.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from django.db.models import F, Max, Min, QuerySet
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet
 
-from annotation.models import Assignment, Campaign, HandIn, Item, Membership, Part, PartUnit, Round, User
+from annotation.models import (
+    Assignment,
+    AuditEntry,
+    Campaign,
+    HandIn,
+    Item,
+    Membership,
+    Part,
+    PartUnit,
+    Round,
+    User,
+)
 from annotation.protocol.chance import fingerprint
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import Sentence, listed, say
 from annotation.services.carried import carried_items
 from annotation.services.carry_over import CarryPlan
 from annotation.services.errors import Refused
 from annotation.services.layout import (
+    CHUNK,
     IN_UNIT,
     POSTPONED,
     Place,
@@ -35,9 +50,10 @@ from annotation.services.layout import (
 )
 from annotation.services.people import audit
 from annotation.services.planner import renew_counts
-from annotation.services.repeats import Among, among_new, copies, last_draw, originals_of
+from annotation.services.repeats import Among, NewScreen, among_new, copies, last_draw, originals_of
 from annotation.services.rounds import FIRST_DRAWN
 
+GIVEN_OUT = "late items given out"  # the audit entry
 USUAL_SHARE: float = 5  # per cent of what an expert judged before that comes again beside a later batch
 
 _Rows = list[Assignment]  # of one screen
@@ -49,6 +65,14 @@ def late_items(round_: Round) -> QuerySet[Item]:
     Not into units of a closed batch, whose experts judge nothing in it any more; these are `too_late`.
     """
     return _came_later(round_, closed=False)
+
+
+def waiting_items(round_: Round) -> QuerySet[Item]:
+    """Those of the late items that were not there yet when their units were given out: nothing went wrong with them."""
+    placed = PartUnit.objects.filter(
+        round=round_, unit=OuterRef("unit"), part__design__created_at__lt=OuterRef("batch__published_at")
+    )
+    return late_items(round_).filter(Exists(placed))
 
 
 def too_late(round_: Round) -> QuerySet[Item]:
@@ -70,8 +94,8 @@ def _came_later(round_: Round, *, closed: bool) -> QuerySet[Item]:
 def judged_later(campaign: Campaign) -> dict[int, int]:
     """Of items in parts that came after their part was given out: in which later batch they are judged, from 1.
 
-    What came in before the same draw of repeats is one batch: it was given out together. A corrected text is judged in
-    place of the one before and makes no batch. One query, two where something came late.
+    What came in before the same giving out is one batch. A corrected text is judged in place of the one before and
+    makes no batch. One query, two where something came late.
     """
     corrected = Item.objects.filter(campaign=campaign, retired_why=Item.Retired.REPLACED)
     rows = (
@@ -91,8 +115,19 @@ def judged_later(campaign: Campaign) -> dict[int, int]:
     came = {item: published for item, published in rows if published is not None}
     if not came:
         return {}
-    given = sorted(later_draws(campaign).values_list("created_at", flat=True))
-    return {item: 1 + sum(at < published for at in given) for item, published in came.items()}
+    given = given_out_at(campaign)
+    return {item: batch_number(published, given) for item, published in came.items()}
+
+
+def given_out_at(campaign: Campaign) -> list[datetime]:
+    """When items that came late were given out, the first time first."""
+    entries = AuditEntry.objects.filter(campaign=campaign, action=GIVEN_OUT)
+    return list(entries.order_by("at").values_list("at", flat=True))
+
+
+def batch_number(moment: datetime, given: Sequence[datetime]) -> int:
+    """The later batch of what came, or of repeats that were drawn, at this moment: given out at the next of these."""
+    return 1 + bisect_left(given, moment)
 
 
 def later_draws(campaign: Campaign) -> QuerySet[Round]:
@@ -118,13 +153,29 @@ class PartShare:
     def n_items(self) -> int:
         return sum(unit.n_items for unit in self.units)
 
+    @property
+    def new_screens(self) -> list[NewScreen]:
+        context = {
+            item: (unit.pk, number)
+            for unit in self.units
+            for number, items in enumerate(unit.contexts)
+            for item in items
+        }
+        return [
+            NewScreen(
+                self.part.pk,
+                tuple(sorted(Counter(context[row.item_id] for row in rows).values(), reverse=True)),
+            )
+            for rows in self.screens
+        ]
+
 
 @dataclass(frozen=True, kw_only=True)
 class LaterShare:
     """What one expert is given: new items, part by part, and what comes again among them."""
 
     expert: User
-    name: str  # the pseudonym, or the account's name of somebody who has none any more
+    name: str  # the pseudonym
     parts: tuple[PartShare, ...]
     among: Among = field(default_factory=Among)
 
@@ -151,10 +202,16 @@ class LaterPlan:
     n_units: int = 0
     n_items: int = 0
     shares: tuple[LaterShare, ...] = ()
+    absent: tuple[str, ...] = ()  # who has left, so that others take their places
 
     @property
     def n_again(self) -> int:
         return sum(share.n_again for share in self.shares)
+
+    @property
+    def n_asked(self) -> int:
+        """Screens that the share comes to; as many come again, or as many as there are."""
+        return sum(share.among.asked for share in self.shares)
 
     @property
     def n_items_again(self) -> int:
@@ -185,7 +242,10 @@ class LaterPlan:
                             [one.part.index, one.slot, [[unit.key, unit.n_items] for unit in one.units]]
                             for one in share.parts
                         ],
-                        "again": [[screen.key, screen.position, at] for screen, at in share.among.repeats],
+                        "again": [
+                            [screen.key, screen.position, list(screen.assignments), at]
+                            for screen, at in share.among.repeats
+                        ],
                     }
                     for share in self.shares
                 ],
@@ -199,9 +259,11 @@ class LaterPlan:
             "n_units": self.n_units,
             "again_percent": self.again,
             "seed": self.seed,
+            "n_asked": self.n_asked,
             "n_again": self.n_again,
             "n_items_again": self.n_items_again,
             "distance": self.distance,
+            "absent": list(self.absent),
             "shares": {
                 share.expert.username: {
                     "n_items": share.n_items,
@@ -228,46 +290,130 @@ def plan_later(
         late = carry.without(late)
     if not late:
         return LaterPlan(again=again, seed=seed)
-    shares = _shares(round_, late)
-    here = {share.expert.pk for share in shares if share.expert.is_active} & _experts_here(round_)
-    coming = {share.expert.pk: sum(len(one.screens) for one in share.parts) for share in shares}
-    among = among_new(round_, {pk: n for pk, n in coming.items() if pk in here}, percent=again, seed=seed)
+    people = _People.of(round_)
+    seats = _seats(round_, late, people)
+    shares = _shares(round_, late, seats, people)
+    coming = {share.expert.pk: [new for one in share.parts for new in one.new_screens] for share in shares}
+    among = among_new(round_, coming, percent=again, seed=seed)
     return LaterPlan(
         again=again,
         seed=seed,
         n_units=len(late),
         n_items=sum(unit.n_items for unit in late),
         shares=tuple(replace(share, among=among.get(share.expert.pk, Among())) for share in shares),
+        absent=tuple(sorted({people.name(expert) for seat in seats.values() for expert in seat.absent})),
     )
 
 
-def _experts_here(round_: Round) -> set[int]:
-    """Who has left gets no repeats."""
-    members = Membership.objects.filter(campaign=round_.campaign_id, role=Membership.Role.EXPERT)
-    return set(members.values_list("user", flat=True))
+@dataclass(frozen=True)
+class _People:
+    """Everybody by account with their name here, and the experts who are here, in the order in which they joined."""
+
+    names: Mapping[int, str]
+    here: Mapping[int, User]
+
+    @classmethod
+    def of(cls, round_: Round) -> "_People":
+        members = list(round_.campaign.memberships.select_related("user").order_by("pk"))
+        return cls(
+            {member.user_id: member.pseudonym for member in members},
+            {
+                member.user_id: member.user
+                for member in members
+                if member.role == Membership.Role.EXPERT and member.user.is_active
+            },
+        )
+
+    def name(self, expert: int) -> str:
+        return self.names.get(expert, "–")
 
 
-def _shares(round_: Round, late: Sequence[UnitRows]) -> list[LaterShare]:
+@dataclass(frozen=True)
+class _Seats:
+    """Who is given a unit's new items: by slot, who; and who would have been, and has left."""
+
+    part: int
+    of_slot: Mapping[int, int]
+    absent: frozenset[int]
+
+
+def _seats(round_: Round, late: Sequence[UnitRows], people: _People) -> dict[int, _Seats]:
+    """By unit: in each slot who was given it last, or another who is here; refused where nobody is. Two queries."""
+    placed = PartUnit.objects.filter(round=round_, unit__in=_units_of(round_)).order_by()
+    part_of = dict(placed.values_list("unit", "part"))
+    held: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    ever: dict[int, set[int]] = defaultdict(set)  # by unit, who was given any of it
+    in_parts: set[int] = set()
+    rows = (
+        round_.assignments.order_by()
+        .values_list("unit", "slot", "expert")
+        .annotate(
+            standing=Count("pk", filter=Q(withdrawn_at__isnull=True, part__isnull=False)),
+            in_part=Count("part"),
+            last=Max("pk"),
+        )
+        .order_by("-last")
+    )
+    for unit, slot, expert, standing, in_part, _last in rows.iterator(CHUNK):
+        ever[unit].add(expert)
+        if in_part:
+            in_parts.add(expert)
+        if standing:
+            held[unit][slot].append(expert)
+    given = {expert for experts in ever.values() for expert in experts}
+    # Who came in with a file of judgements only need not be able to judge here.
+    free = [expert for expert in people.here if expert in in_parts or expert not in given]
+    load: Counter[int] = Counter()
+    found = {}
+    for unit in late:
+        slots = {slot: held[unit.pk][slot] for slot in {*range(1, round_.k + 1), *held[unit.pk]}}
+        taken: dict[int, int] = {}
+        for slot in sorted(slots, key=lambda one: (len(slots[one]), one)):
+            able = [one for one in slots[slot] if one in people.here and one not in taken.values()]
+            able = able or sorted(
+                (one for one in free if one not in ever[unit.pk] and one not in taken.values()),
+                key=lambda one: load[one],
+            )
+            if not able:
+                raise Refused(_nobody(slots.values(), people))
+            taken[slot] = able[0]
+            load[able[0]] += unit.n_items
+        gone = {experts[0] for experts in slots.values() if experts} - people.here.keys()
+        found[unit.pk] = _Seats(part_of[unit.pk], taken, frozenset(gone))
+    return found
+
+
+def _nobody(held: Iterable[Sequence[int]], people: _People) -> Sentence:
+    gone = sorted({people.name(one) for experts in held for one in experts if one not in people.here})
+    if gone:
+        return say(
+            "New items came into units of {names}, who left, and nobody here can take their places: every expert was "
+            "given these units before. Add an expert, or open the account again.",
+            names=listed(gone),
+        )
+    return say(
+        "New items came into units that were judged elsewhere in part, and nobody here can take these places: every "
+        "expert was given these units before. Add an expert."
+    )
+
+
+def _shares(
+    round_: Round, late: Sequence[UnitRows], seats: Mapping[int, _Seats], people: _People
+) -> list[LaterShare]:
     """By expert, part and slot, in the order in which people joined and parts were made."""
-    given = round_.assignments.filter(
-        withdrawn_at__isnull=True, part__isnull=False, unit__in=_units_of(round_)
-    )
-    experts_of: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-    for unit, *share in given.order_by().values_list("unit", "expert", "part", "slot").distinct():
-        experts_of[unit].append((share[0], share[1], share[2]))
     found: dict[tuple[int, int, int], list[UnitRows]] = defaultdict(list)
     for one in late:
-        for place in experts_of[one.pk]:
-            found[place].append(one)
-    people = User.objects.in_bulk({expert for expert, _part, _slot in found})
+        for slot, expert in seats[one.pk].of_slot.items():
+            found[expert, seats[one.pk].part, slot].append(one)
     parts = round_.parts.in_bulk()
-    names = dict(round_.campaign.memberships.values_list("user", "pseudonym"))
     return [
         LaterShare(
-            expert=people[expert],
-            name=names.get(expert, people[expert].username),
+            expert=people.here[expert],
+            name=people.name(expert),
             parts=tuple(
-                _part_share(round_, parts[part], found[expert, part, slot], slot=slot, expert=people[expert])
+                _part_share(
+                    round_, parts[part], found[expert, part, slot], slot=slot, expert=people.here[expert]
+                )
                 for _expert, part, slot in places
             ),
         )
@@ -310,7 +456,7 @@ def give_out_later(round_: Round, planned: LaterPlan, *, by: User | None) -> Non
         "seed": planned.seed,
         "hash": planned.hash,
     }
-    audit(round_.campaign, by, "late items given out", detail)
+    audit(round_.campaign, by, GIVEN_OUT, detail)
 
 
 def _open_repeats(main: Round, planned: LaterPlan) -> Round:
@@ -363,9 +509,11 @@ def _behind(round_: Round, part: Part, expert: User, *, n_screens: int) -> Place
     """At the end of the part; of many screens behind everything, where the part has no room for them in the queue."""
     mine = Assignment.objects.filter(round__campaign=round_.campaign_id, expert=expert)
     last = last_place(round_, expert)
-    end: int = mine.filter(part=part).aggregate(last=Max("queue"))["last"] or 0
+    end: int | None = mine.filter(part=part).aggregate(last=Max("queue"))["last"]
+    if end is None:  # somebody who takes another's place
+        return last
     waiting = mine.filter(queue__gt=end, answered_at__isnull=True, withdrawn_at__isnull=True)
     following: int | None = waiting.aggregate(first=Min("queue"))["first"]
-    if following is not None and end + n_screens >= following:
+    if following is not None and end + n_screens + POSTPONED // 2 >= following:  # what is put off needs room
         return last
     return Place(position=last.position, queue=end + 1 - POSTPONED)

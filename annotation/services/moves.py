@@ -1,9 +1,10 @@
 """Moving open units of the main round from one expert to others: planned first, then stored whole.
 
-Only units that their expert has not begun move, out of batches that are not closed. The expert's assignments are
-withdrawn and new ones stand in the same part and slot, so an item keeps exactly k experts. An answer that still
-arrives from the browser of who gave a unit away is kept as surplus and does not count. Who gives everything away
-leaves: their hidden repeats that are still to come are nobody else's and are withdrawn.
+Only units that their expert has not begun move, out of batches that are not closed; of a unit that was begun, the
+items of a later batch move together, where none of them was judged. The expert's assignments are withdrawn and new ones
+stand in the same part and slot, so an item keeps exactly k experts. An answer that still arrives from the browser of
+who gave a unit away is kept as surplus and does not count. Who gives everything away leaves: their hidden repeats that
+are still to come are nobody else's and are withdrawn, unless other work stays with them.
 """
 
 from collections import Counter, defaultdict
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, F, Max, Min, QuerySet
+from django.db.models import Case, Count, F, Max, Min, QuerySet, Value, When
 from django.utils import timezone
 
 from annotation.models import (
@@ -32,7 +33,8 @@ from annotation.protocol.sentences import say
 from annotation.services.campaign_state import refuse_closed
 from annotation.services.campaigns import main_round
 from annotation.services.errors import NotYours, Refused
-from annotation.services.layout import IN_UNIT, last_place, share_of, store_in_chunks, unit_rows
+from annotation.services.later import given_out_at
+from annotation.services.layout import CHUNK, IN_UNIT, last_place, share_of, store_in_chunks, unit_rows
 from annotation.services.open_repeats import open_repeats_by_expert, withdraw_open_repeats
 from annotation.services.people import audit
 from annotation.services.planner import renew_counts
@@ -42,22 +44,15 @@ MOVED = "units moved"  # the audit entry
 
 
 def open_by_expert(round_: Round, members: Sequence[Membership]) -> dict[int, int]:
-    """By membership: how many units somebody has not begun; one query."""
-    units = (
-        _in_open_batches(round_)
-        .order_by()
-        .values_list("expert", "unit")
-        .annotate(answered=Count("answered_at"))
-        .filter(answered=0)
-    )
-    counted = Counter(expert for expert, _unit, _answered in units)
+    """By membership: how many units somebody has not begun; two queries."""
+    counted = Counter(one.expert for one in _not_begun(round_))
     return {member.pk: counted[member.user_id] for member in members}
 
 
 def planned_moves(campaign: Campaign, *, giver: int, takers: Sequence[int], n: int | None = None) -> Moves:
     """What `move_units` would store; people go by their pseudonyms. Stores nothing.
 
-    `giver` and `takers` are memberships; `n` units move, the last to come up, or all. Eight queries, whatever the size.
+    `giver` and `takers` are memberships; `n` units move, the last to come up, or all. Ten queries, whatever the size.
     Raises NotYours for who is no expert here, Refused for a closed campaign or account or where nothing is open,
     ProtocolError for takers and numbers that cannot be.
     """
@@ -74,7 +69,9 @@ def planned_moves(campaign: Campaign, *, giver: int, takers: Sequence[int], n: i
     called = {member.user_id: member.pseudonym for member in experts.values()}
     units = _open_units(round_, experts[giver].user_id, called)
     # Who keeps units is slow, not gone, and goes on with their repeats.
-    repeats = open_repeats_by_expert(campaign).get(experts[giver].user_id, 0) if n is None else 0
+    still_open = _standing(round_).filter(expert=experts[giver].user_id, answered_at__isnull=True).count()
+    keeps = n is not None or still_open > sum(unit.n_items for unit in units)
+    repeats = 0 if keeps else open_repeats_by_expert(campaign).get(experts[giver].user_id, 0)
     if not units and not repeats:
         raise Refused(
             say(
@@ -113,13 +110,12 @@ def move_units(
             raise Refused(_changed())
         experts = _experts(campaign)
         people = {member.pseudonym: member for member in experts.values()}
-        rows = _take_away(round_, people[moves.giver].user_id, [move.key for move in moves.moves])
-        to = {move.key: people[move.to].user for move in moves.moves}
-        _give(round_, rows, to)
-        if n is None and withdraw_open_repeats(campaign, people[moves.giver].user_id) != moves.repeats:
+        rows = _take_away(round_, people[moves.giver].user_id, {move.key: move.to for move in moves.moves})
+        _give(round_, [(row, people[to].user) for row, to in rows])
+        if moves.repeats and withdraw_open_repeats(campaign, people[moves.giver].user_id) != moves.repeats:
             raise Refused(_changed())
         renew_counts(Assignment)
-        _write_down(round_, moves, people, rows, by)
+        _write_down(round_, moves, people, [to for _row, to in rows], by)
     return moves
 
 
@@ -182,34 +178,81 @@ def _in_open_batches(round_: Round) -> QuerySet[Assignment]:
     return _standing(round_).filter(part__isnull=False, part__design__closed_at__isnull=True)
 
 
-def _not_begun(round_: Round, expert: int) -> list[tuple[int, str, int]]:
-    """Unit, key and number of items, in the order they come up."""
-    rows = (
-        _in_open_batches(round_)
-        .filter(expert=expert)
-        .order_by()
-        .values_list("unit", "unit__key")
-        .annotate(n=Count("id"), answered=Count("answered_at"), first=Min("queue"))
-        .filter(answered=0)
-        .order_by("first")
+@dataclass(frozen=True)
+class _NotBegun:
+    """A unit that its expert has not begun; or, where `batch` names a later one, its items of this batch."""
+
+    expert: int
+    unit: int
+    unit_key: str
+    batch: int | None
+    n_items: int
+    first: int  # the queue number of its first screen
+
+    @property
+    def key(self) -> str:
+        return self.unit_key if self.batch is None else f"{self.unit_key}\n{self.batch}"
+
+
+def _batch(round_: Round) -> Case:
+    """The later batch in which a row's item came, 0 for what was there when the part was given out. One query."""
+    published = "item__batch__published_at__lte"
+    given = given_out_at(round_.campaign)
+    return Case(
+        When(**{published: F("part__design__created_at")}, then=Value(0)),
+        *(When(**{published: at}, then=Value(number)) for number, at in enumerate(given, start=1)),
+        default=Value(len(given) + 1),
     )
-    return [(unit, key, n) for unit, key, n, _answered, _first in rows]
+
+
+def _not_begun(round_: Round, expert: int | None = None) -> list[_NotBegun]:
+    """What one expert, or anybody, has not begun, in the order in which it comes up. Two queries."""
+    rows = _in_open_batches(round_)
+    if expert is not None:
+        rows = rows.filter(expert=expert)
+    counted = (
+        rows.order_by()
+        .annotate(later=_batch(round_))
+        .values_list("expert", "unit", "unit__key", "later")
+        .annotate(n=Count("id"), answered=Count("answered_at"), first=Min("queue"))
+    )
+    of_unit: dict[tuple[int, int, str], list[tuple[int, int, int, int]]] = defaultdict(list)
+    for of, unit, key, *batch in counted.iterator(CHUNK):
+        of_unit[of, unit, key].append((batch[0], batch[1], batch[2], batch[3]))
+    found = []
+    for unit_of, batches in of_unit.items():
+        if not any(answered for _later, _n, answered, _first in batches):
+            n_items, first = sum(n for _later, n, *_rest in batches), min(one[3] for one in batches)
+            found.append(_NotBegun(*unit_of, None, n_items, first))
+            continue
+        found += [
+            _NotBegun(*unit_of, later, n, first)
+            for later, n, answered, first in batches
+            if later and not answered
+        ]
+    return sorted(found, key=lambda one: (one.first, one.key))
 
 
 def _open_units(round_: Round, expert: int, called: Mapping[int, str]) -> list[OpenUnit]:
     found = _not_begun(round_, expert)
-    others: dict[int, list[str]] = defaultdict(list)
-    barred: dict[int, set[str]] = defaultdict(set)
+    others: dict[tuple[int, int | None], list[str]] = defaultdict(list)
+    barred: dict[tuple[int, int | None], set[str]] = defaultdict(set)
     given = Assignment.objects.filter(
         round=round_, unit__in=_standing(round_).filter(expert=expert).values("unit")
     ).exclude(expert=expert)
-    rows = given.order_by("slot", "id").values_list("unit", "expert", "withdrawn_at")
-    for unit, other, withdrawn_at in rows:
+    rows = given.annotate(later=_batch(round_)).order_by("slot", "id")
+    for unit, later, other, withdrawn_at in rows.values_list("unit", "later", "expert", "withdrawn_at"):
         name = called.get(other, f"#{other}")  # somebody who is no expert here any more
-        barred[unit].add(name)
-        if withdrawn_at is None and name not in others[unit]:
-            others[unit].append(name)
-    return [OpenUnit(key, n, tuple(others[unit]), frozenset(barred[unit])) for unit, key, n in found]
+        for batch in (None, later):
+            barred[unit, batch].add(name)
+            if withdrawn_at is None and name not in others[unit, batch]:
+                others[unit, batch].append(name)
+    return [
+        OpenUnit(
+            one.key, one.n_items, tuple(others[one.unit, one.batch]), frozenset(barred[one.unit, one.batch])
+        )
+        for one in found
+    ]
 
 
 def _loads(round_: Round, called: Mapping[int, str]) -> dict[str, int]:
@@ -238,11 +281,21 @@ def _pairs(round_: Round, called: Mapping[int, str]) -> dict[tuple[str, str], in
     return found
 
 
-def _take_away(round_: Round, expert: int, keys: Sequence[str]) -> list[Assignment]:
-    """The rows of these units, withdrawn. Refused where one was answered, moved or withdrawn meanwhile."""
-    wanted = _standing(round_).filter(expert=expert, unit__key__in=keys).select_related("unit")
-    rows = list(wanted)
-    taken = _standing(round_).filter(pk__in=[row.pk for row in rows], answered_at__isnull=True)
+def _take_away(round_: Round, expert: int, to: Mapping[str, str]) -> list[tuple[Assignment, str]]:
+    """The rows of these units, withdrawn, and who takes them. Refused where one was answered, moved or withdrawn
+    meanwhile.
+    """
+    open_now = {one.key: one for one in _not_begun(round_, expert)}
+    if not to.keys() <= open_now.keys():
+        raise Refused(_changed())
+    taker = {(open_now[key].unit, open_now[key].batch): name for key, name in to.items()}
+    units = {unit for unit, _later in taker}
+    rows: list[tuple[Assignment, str]] = []
+    for row in _standing(round_).filter(expert=expert, unit__in=units).annotate(later=_batch(round_)):
+        name = taker.get((row.unit_id, None)) or taker.get((row.unit_id, row.later))
+        if name is not None:
+            rows.append((row, name))
+    taken = _standing(round_).filter(pk__in=[row.pk for row, _name in rows], answered_at__isnull=True)
     if taken.update(withdrawn_at=timezone.now()) != len(rows):
         raise Refused(_changed())
     return rows
@@ -254,12 +307,11 @@ def _changed() -> str:
     )
 
 
-def _give(round_: Round, rows: Sequence[Assignment], to: Mapping[str, User]) -> None:
+def _give(round_: Round, rows: Sequence[tuple[Assignment, User]]) -> None:
     """The same places to others: part by part, at the end of what each has."""
     shares: dict[tuple[int, int], list[Assignment]] = defaultdict(list)
     people: dict[int, User] = {}
-    for row in rows:
-        taker = to[row.unit.key]
+    for row, taker in rows:
         people[taker.pk] = taker
         assert row.part_id is not None  # only units of parts are open
         shares[row.part_id, taker.pk].append(row)
@@ -279,14 +331,13 @@ def _write_down(
     round_: Round,
     moves: Moves,
     people: Mapping[str, Membership],
-    rows: Sequence[Assignment],
+    takers: Sequence[str],
     by: User | None,
 ) -> None:
     items: dict[str, int] = defaultdict(int)
-    to = {move.key: move.to for move in moves.moves}
-    for row in rows:
+    for taker in takers:  # of each item
         items[str(people[moves.giver].pk)] -= 1
-        items[str(people[to[row.unit.key]].pk)] += 1
+        items[str(people[taker].pk)] += 1
     entry: dict[str, Any] = {"at": timezone.now().isoformat(), "items": dict(items), "hash": moves.hash}
     round_.settings = {**round_.settings, "moves": [*round_.settings.get("moves", []), entry]}
     round_.save(update_fields=["settings"])

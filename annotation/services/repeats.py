@@ -3,8 +3,8 @@
 A repeat stands in a round of its own, in the slot that its expert has in the main round, and in the *part* in which it
 comes up: so it is counted, named, postponed and handed in like the units around it, and nothing that the expert gets
 tells it from them. Its number on the expert's list and its place in the queue are made free by moving what comes later,
-beyond the screens that a page may hold already. Until it is judged, its original is in none of the lists in which the
-expert looks back (`screens.own_record`).
+beyond the screens that a page may hold already. Until its part is handed in, its original is in none of the lists in
+which the expert looks back (`screens.own_record`).
 
 A sitting is what the judging page says it is; answers that came by program without one are told apart by time: a pause
 of half an hour ends a sitting.
@@ -14,7 +14,7 @@ Drawn rounds count from 2: the first holds the repeats that were imported.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,7 +25,15 @@ from django.utils.translation import gettext as _
 from annotation.models import Annotation, Assignment, Campaign, Membership, Round, Thread, User
 from annotation.protocol.chance import chance
 from annotation.protocol.orders import context_order
-from annotation.protocol.repeats import AHEAD, DISTANCE, Original, Repeat, place_repeats, wanted_of
+from annotation.protocol.repeats import (
+    AHEAD,
+    DISTANCE,
+    Original,
+    Repeat,
+    place_repeats,
+    rows_to_repeat,
+    wanted_of,
+)
 from annotation.services.campaign_state import refuse_closed
 from annotation.services.campaigns import check_seed, main_round
 from annotation.services.effective import AGAIN
@@ -234,6 +242,7 @@ class Screen:
     postponed: bool = False
     last: datetime | None = None  # None while a row is open
     assignments: tuple[int, ...] = ()
+    contexts: tuple[int | None, ...] = ()  # of these
 
 
 @dataclass(frozen=True)
@@ -246,7 +255,7 @@ class _Spot:
 
 _COLUMNS = (
     "expert", "position", "queue", "part", "unit", "unit__key", "unit__type", "item__relation", "postponed_at",
-    "answered_at", "pk",
+    "answered_at", "pk", "item__context",
 )  # fmt: skip
 
 
@@ -290,7 +299,20 @@ def _screens(round_: Round) -> dict[int, list[Screen]]:
         .values_list(*_COLUMNS)
     )
     found: dict[int, list[Screen]] = defaultdict(list)
-    for expert, position, queue, part, unit, key, type_, relation, postponed, at, pk in rows.iterator(CHUNK):
+    for (
+        expert,
+        position,
+        queue,
+        part,
+        unit,
+        key,
+        type_,
+        relation,
+        postponed,
+        at,
+        pk,
+        context,
+    ) in rows.iterator(CHUNK):
         mine = found[expert]
         if not mine or mine[-1].position != position:
             mine.append(Screen(position, queue, part, unit, key, type_ or relation, last=at))
@@ -298,6 +320,7 @@ def _screens(round_: Round) -> dict[int, list[Screen]]:
         screen.postponed |= postponed is not None
         screen.last = None if at is None or screen.last is None else max(screen.last, at)
         screen.assignments += (pk,)
+        screen.contexts += (context,)
     return found
 
 
@@ -384,30 +407,45 @@ def _share_of(member: Membership, found: _Standing, *, percent: float, seed: int
     )
 
 
+@dataclass(frozen=True)
+class NewScreen:
+    """A screen that nobody has seen yet: its part, and how many rows each of its contexts has."""
+
+    part: int
+    shape: tuple[int, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Among:
     """Repeats among screens that nobody has seen yet: each original, and the new screen in front of which it comes.
 
-    `judged`: screens there were to draw from. `distance`: units between each original and its repeat, at least.
+    Of an original there are only as many rows as a new screen has, since more would tell it from new ones. `judged`:
+    screens there were to draw from; `asked`: how many of them were wanted. `distance`: units between each original and
+    its repeat, at least.
     """
 
     judged: int = 0
+    asked: int = 0
     distance: int = 0
     repeats: tuple[tuple[Screen, int], ...] = ()
 
 
-def among_new(round_: Round, coming: Mapping[int, int], *, percent: float, seed: int) -> dict[int, Among]:
-    """For each expert with so many `coming` new screens, a share of what they have judged, drawn to come among these.
+def among_new(
+    round_: Round, coming: Mapping[int, Sequence[NewScreen]], *, percent: float, seed: int
+) -> dict[int, Among]:
+    """For each expert with `coming` new screens, a share of what they have judged, drawn to come among these.
 
     Repeats come as late as others where there is room for all of them; else the distance is halved until there is,
     and at last what was judged in the sitting that goes on is taken too. Of a unit that was judged on several screens
     one is drawn; none that was talked about or judged again since, which no longer tells how its expert judges alone.
-    Five queries.
+    Each has the rows of a new screen that is drawn for it, and stands in its unit's part where new screens do. Five
+    queries.
     """
     found = _Standing.of(round_)
     seen = _seen_again(round_)
     return {
-        expert: _among(expert, n, found, seen, percent=percent, seed=seed) for expert, n in coming.items()
+        expert: _among(expert, screens, found, seen, percent=percent, seed=seed)
+        for expert, screens in coming.items()
     }
 
 
@@ -419,31 +457,64 @@ def _seen_again(round_: Round) -> set[int]:
 
 
 def _among(
-    expert: int, coming: int, found: _Standing, seen: Collection[int], *, percent: float, seed: int
+    expert: int,
+    coming: Sequence[NewScreen],
+    found: _Standing,
+    seen: Collection[int],
+    *,
+    percent: float,
+    seed: int,
 ) -> Among:
     latest_first = _answered(found.screens.get(expert, []))
     of_unit: dict[str, list[tuple[int, Screen]]] = defaultdict(list)
     for since, screen in enumerate(latest_first):
         if (expert, screen.unit) not in found.repeated and screen.unit not in seen:
             of_unit[screen.key].append((since, screen))
-    drawn = {
-        key: min(screens, key=lambda one: chance("again", seed, key, one[1].position))
-        for key, screens in of_unit.items()
-    }
-    wanted = min(wanted_of(len(latest_first), percent=percent), len(drawn)) if percent else 0
+    if not coming:
+        return Among(judged=len(latest_first))
+    drawn = {key: _one_of(screens, coming, key=key, seed=seed) for key, screens in of_unit.items()}
+    asked = wanted_of(len(latest_first), percent=percent) if percent else 0
+    wanted = min(asked, len(drawn))
     old = {key: one for key, one in drawn.items() if _old_enough(one[1], expert, found)}
+    places: dict[int, list[int]] = defaultdict(list)  # of a part, where it has new screens
+    for place, new in enumerate(coming):
+        places[new.part].append(place)
     distance = 0
     repeats: tuple[Repeat, ...] = ()
     for pool, distance in ((pool, DISTANCE >> halved) for pool in (old, drawn) for halved in _HALVED):
-        originals = [Original(key, screen.group, since) for key, (since, screen) in pool.items()]
-        repeats = place_repeats(originals, range(coming), n=wanted, seed=seed, distance=distance, ahead=0)
+        originals = [
+            Original(key, screen.group, since, places.get(screen.part))
+            for key, (since, screen) in pool.items()
+        ]
+        repeats = place_repeats(
+            originals, range(len(coming)), n=wanted, seed=seed, distance=distance, ahead=0
+        )
         if len(repeats) == wanted:
             break
     return Among(
         judged=len(latest_first),
+        asked=asked,
         distance=distance,
         repeats=tuple((drawn[one.key][1], one.before) for one in repeats),
     )
+
+
+def _one_of(
+    screens: Sequence[tuple[int, Screen]], coming: Sequence[NewScreen], *, key: str, seed: int
+) -> tuple[int, Screen]:
+    """One of a unit's screens that holds as many rows as a new screen drawn by chance, cut down to these."""
+    drawn = int.from_bytes(chance("shape", seed, key), "big") % len(coming)
+    shape = coming[drawn].shape
+    cut = []
+    for since, screen in screens:
+        rows = rows_to_repeat(screen.contexts, shape, seed=seed, key=key)
+        less = replace(
+            screen,
+            assignments=tuple(screen.assignments[row] for row in rows),
+            contexts=tuple(screen.contexts[row] for row in rows),
+        )
+        cut.append((since, less))
+    return min(cut, key=lambda one: (-len(one[1].assignments), chance("again", seed, key, one[1].position)))
 
 
 def _old_enough(screen: Screen, expert: int, found: _Standing) -> bool:

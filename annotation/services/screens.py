@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, F, FilteredRelation, Max, Min, Q, QuerySet
+from django.db.models import Count, Exists, F, FilteredRelation, Max, Min, OuterRef, Q, QuerySet, Subquery
 
-from annotation.models import Assignment, Campaign, Part, Round
+from annotation.models import Assignment, Campaign, HandIn, Part, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.display import joined_translation
 from annotation.services.part_names import part_name
@@ -142,22 +142,35 @@ def own_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
 
 
 def own_record(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
-    """What of it the expert may look back on: all but what is hidden because it is to be judged once more."""
+    """What of it the expert may look back on: all but what is hidden because of what is judged once more."""
     return own_work(campaign, expert_id=expert_id).exclude(hidden_originals(campaign, expert_id=expert_id))
 
 
 def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
-    """Rows that are hidden from their expert for now, because the item is to be judged once more."""
-    waiting = Assignment.objects.filter(
-        round__campaign=campaign,
-        round__kind=Round.Kind.REPEAT,
-        round__state=Round.State.OPEN,
-        expert_id=expert_id,
-        withdrawn_at__isnull=True,
+    """Rows that are hidden from their expert for now: those of an item that is judged once more, until that part is
+    handed in, so that nobody makes the one answer like the other.
+
+    Beside a later batch, that alone would tell what is new there: so all that was judged before of the units in it is
+    hidden, of the new screens' units as well.
+    """
+    here = _work(campaign, expert_id).filter(
+        ~Exists(HandIn.objects.filter(part=OuterRef("part"), expert=OuterRef("expert")))
     )
-    screens_open = waiting.filter(answered_at__isnull=True).values("position")
-    return ~Q(round__kind=Round.Kind.REPEAT) & Q(
-        item__in=waiting.filter(position__in=screens_open).values("item")
+    again = here.filter(round__kind=Round.Kind.REPEAT, round__state=Round.State.OPEN)
+    beside = again.filter(round__settings__has_key="later_items")
+    last = Subquery(beside.order_by("-round__created_at").values("round__created_at")[:1])
+    new = here.filter(
+        Q(answered_at__isnull=True) | Q(answered_at__gte=last),
+        round__kind=Round.Kind.MAIN,
+        item__batch__published_at__gt=F("part__design__created_at"),
+    )
+    since = beside.filter(round__created_at__gt=OuterRef("answered_at"))
+    # What costs a look for each row comes last.
+    earlier = Q(unit__in=beside.values("unit")) & Q(Exists(since.filter(unit=OuterRef("unit"))))
+    earlier |= Q(unit__in=new.values("unit")) & Q(Exists(since))
+    unfinished = _work(campaign, expert_id).filter(answered_at__isnull=True)
+    return ~Q(round__kind=Round.Kind.REPEAT) & (
+        Q(item__in=again.values("item")) | earlier & ~Q(position__in=unfinished.values("position"))
     )
 
 

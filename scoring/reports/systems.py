@@ -99,7 +99,8 @@ def _judging(document: Document) -> list[Table]:
         "shift (later minus before)",
         "95 % interval",
     ]
-    remarks = [*found["warnings"], shift["signature"]]
+    unknown = [found["shift_reason"]] if "shift_reason" in found else []
+    remarks = [*found["warnings"], *unknown, shift["signature"]]
     return [Table("Shift between batches", columns, rows, why(shift["by_person"].values()), remarks)]
 
 

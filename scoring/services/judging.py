@@ -5,7 +5,7 @@ on how many contexts they were not; and where two systems were judged in differe
 shift stands beside it that the experts show on what they judged in both.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from annotation.models import JUDGED_UNDER, Annotation, Campaign, Round
 from annotation.protocol.base import get_protocol
-from annotation.protocol.sentences import Sentence, say
+from annotation.protocol.sentences import Sentence, listed, say
 from annotation.services.exports import names_of
-from annotation.services.later import judged_later, later_draws
+from annotation.services.later import batch_number, given_out_at, judged_later, later_draws
 from scoring.services.carried import carried_error
 from scoring.services.doubles import repeats_of
 from scoring.stats.shift import UNDECIDED, JudgedTwice, ShiftReport, shift_report
@@ -91,6 +91,7 @@ class Unlike:
     b: str
     contexts: int
     n: Mapping[str, int]
+    batches: frozenset[int] = frozenset()  # the later ones, where the two were judged in different ones
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -133,6 +134,7 @@ def unlike(found: Circumstances, systems: Mapping[str, Sequence[ItemOf]]) -> lis
     """
     contexts = {context: place for place, context in enumerate(_contexts(systems))}
     under: dict[str, dict[str, NDArray[np.int64]]] = {}
+    batches = {name: _sets(contexts, runs, found.of_item[BATCHES]) for name, runs in systems.items()}
     for name, of_item in found.of_item.items():
         numbers: dict[frozenset[int], int] = {}
         under[name] = {
@@ -151,8 +153,10 @@ def unlike(found: Circumstances, systems: Mapping[str, Sequence[ItemOf]]) -> lis
         n = {
             name: int(np.count_nonzero(both & (columns[a] != columns[b]))) for name, columns in under.items()
         }
+        apart = np.flatnonzero(both & (under[BATCHES][a] != under[BATCHES][b]))
+        later = {batch for place in apart for one in (a, b) for batch in batches[one][place] if batch}
         if any(n.values()):
-            pairs.append(Unlike(a=a, b=b, contexts=int(both.sum()), n=n))
+            pairs.append(Unlike(a=a, b=b, contexts=int(both.sum()), n=n, batches=frozenset(later)))
     return pairs
 
 
@@ -179,11 +183,13 @@ def judging(
     are carried over, with which error.
     """
     apart = any(one.n[BATCHES] for one in pairs)
-    shift = batches_shift(campaign, seed=seed, resamples=resamples) if apart else None
+    batches = {batch for one in pairs for batch in one.batches}
+    shift = batches_shift(campaign, seed=seed, resamples=resamples, batches=batches) if apart else None
     return {
         "pairs": [one.as_json() for one in pairs],
         "warnings": [sentence for one in pairs for sentence in one.sentences],
         "shift": shift and shift.as_json(),
+        **(_unknown(campaign, pairs) if shift else {}),
         **({"shift_reason": NO_REPEATS} if apart and shift is None else {}),
         **(
             {"carry_over": carried_error(campaign, carried=carried, seed=seed, resamples=resamples)}
@@ -193,12 +199,41 @@ def judging(
     }
 
 
-def batches_shift(campaign: Campaign, *, seed: int, resamples: int) -> ShiftReport | None:
+def _unknown(campaign: Campaign, pairs: Sequence[Unlike]) -> Document:
+    """Of which pairs the shift is not that of their batches; nothing where it is that of all. Two queries."""
+    given = given_out_at(campaign)
+    answered = later_draws(campaign).filter(
+        assignments__answered_at__isnull=False, assignments__withdrawn_at__isnull=True
+    )
+    known = {batch_number(at, given) for at in answered.values_list("created_at", flat=True).distinct()}
+    lacking = [
+        say("{a} and {b}", a=one.a or "–", b=one.b or "–")
+        for one in pairs
+        if one.batches and not one.batches & known
+    ]
+    if not lacking:
+        return {}
+    return {
+        "shift_reason": say(
+            "Nothing was judged again beside the later batch of these pairs, so the shift is not theirs: {pairs}.",
+            pairs=listed(lacking),
+        )
+    }
+
+
+def batches_shift(
+    campaign: Campaign, *, seed: int, resamples: int, batches: Collection[int] | None = None
+) -> ShiftReport | None:
     """How differently the experts judge in later batches what they had judged before; None where nothing came again.
 
-    A fixed number of queries. People stand under their pseudonyms.
+    `batches` takes what came again beside these alone. A fixed number of queries. People stand under their pseudonyms.
     """
-    draws = set(later_draws(campaign).values_list("number", flat=True))
+    given = given_out_at(campaign)
+    draws = {
+        number
+        for number, at in later_draws(campaign).values_list("number", "created_at")
+        if batches is None or batch_number(at, given) in batches
+    }
     names = names_of(campaign, real=False).by_user
     twice = repeats_of(campaign, names, draws=draws) if draws else None
     if twice is None:

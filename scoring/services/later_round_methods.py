@@ -47,10 +47,11 @@ def later_round_sentences(campaign: Campaign) -> Sequence[Sentence]:
 def _sentence(round_: Round, *, items: int, given: int) -> Sentence:
     if round_.kind == Round.Kind.REPEAT and "later_items" in round_.settings:
         return say(
-            "Beside a later batch of {new}, {percent} % of the screens that its experts had judged before came to them "
-            "again without their being told so, drawn with seed {seed}: {items}, {answers}; labels and agreement "
-            "between experts count none of these.",
+            "Beside a later batch of {new}, {screens} that its experts had judged before came to them again without "
+            "their being told so, drawn with seed {seed} (asked for were {percent} % of what they had judged): "
+            "{items}, {answers}; labels and agreement between experts count none of these.",
             new=_items(round_.settings["later_items"]),
+            screens=_screens(sum(round_.settings["drawn"].values())),
             percent=f"{round_.settings['percent']:g}",
             seed=round_.settings["seed"],
             items=_items(items),
@@ -138,6 +139,10 @@ def _plan(rule: Mapping[str, Any]) -> Sentence:
         beta=f"{rule['beta']:g}",
         c=f"{rule['c']:,}",
     )
+
+
+def _screens(n: int) -> Sentence:
+    return say("1 screen") if n == 1 else say("{n} screens", n=f"{n:,}")
 
 
 def _items(n: int) -> Sentence:

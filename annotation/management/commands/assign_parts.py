@@ -213,9 +213,24 @@ def _late(later: LaterPlan) -> list[str]:
     )
     return [
         f"Came later into units that have their experts, and go to them: {counted(later.n_items, 'item')}.",
-        f"Judged before, and mixed in unmarked: {later.again:g} % of {counted(later.judged, 'screen')}, that is "
-        f"{counted(later.n_again, 'screen')} with {counted(later.n_items_again, 'item')} "
+        f"Judged before, and mixed in unmarked: {counted(later.n_again, 'screen')} of {later.judged:,} with "
+        f"{counted(later.n_items_again, 'item')}; asked for: {later.again:g} % "
         f"(new + again: {loads}; seed {later.seed}).",
+        *_fewer(later),
+        *(
+            [f"{', '.join(later.absent)} left: experts who were not given these units take these places."]
+            if later.absent
+            else []
+        ),
+    ]
+
+
+def _fewer(later: LaterPlan) -> list[str]:
+    if later.n_again >= later.n_asked:
+        return []
+    return [
+        f"These are fewer than the {counted(later.n_asked, 'screen')} of the share: a unit comes again once only, on "
+        "one of its screens, and not after it was discussed or judged again."
     ]
 
 

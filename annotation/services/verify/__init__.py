@@ -44,7 +44,11 @@ from annotation.services.verify.items import (
 from annotation.services.verify.labels import labels_follow_the_rule, labels_of_items_that_count
 from annotation.services.verify.outputs import outputs_of_what_stands
 from annotation.services.verify.places import assignments_in_their_place, one_screen_in_one_place, units_whole
-from annotation.services.verify.repeats import repeats_have_originals, repeats_wait_for_somebody
+from annotation.services.verify.repeats import (
+    nobody_waits_twice,
+    repeats_have_originals,
+    repeats_wait_for_somebody,
+)
 from annotation.services.verify.rounds import guidelines_of_the_campaign, rounds_end_together
 
 SHOWN = 100  # of each rule; the rest is counted
@@ -75,6 +79,7 @@ CHECKS: Mapping[str, Callable[[Campaign], Iterator[str]]] = {
     "checkers have not judged": checkers_have_not_judged,
     "repeats have originals": repeats_have_originals,
     "repeats wait for somebody": repeats_wait_for_somebody,
+    "nobody waits twice for one repeat": nobody_waits_twice,
     "final labels follow their rule": labels_follow_the_rule,
     "final labels are of items that count": labels_of_items_that_count,
     "verdicts are carried over from alike translations": carried_from_alike,

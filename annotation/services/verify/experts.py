@@ -9,7 +9,7 @@ from annotation.models import Assignment, AuditEntry, Campaign, HandIn, Item, Me
 from annotation.models.item import in_play
 from annotation.services.campaigns import main_round
 from annotation.services.carried import carried_items
-from annotation.services.later import too_late
+from annotation.services.later import too_late, waiting_items
 from annotation.services.verify.rows import CHUNK, named, standing
 
 # What a batch was closed without was given out too: it is withdrawn at the moment of the closing.
@@ -36,7 +36,9 @@ def exactly_k(campaign: Campaign) -> Iterator[str]:
 
 
 def exactly_k_in_main(campaign: Campaign) -> Iterator[str]:
-    """The same for the main round alone. One query, two where something is missing."""
+    """The same for the main round alone, but for items that came later and wait to be given out. One query, two where
+    something is missing.
+    """
     k = campaign.annotators_per_item
     mine = Q(assignments__round__kind=Round.Kind.MAIN)
     placed = PartUnit.objects.filter(round__campaign=campaign, round__kind=Round.Kind.MAIN)
@@ -58,6 +60,7 @@ def exactly_k_in_main(campaign: Campaign) -> Iterator[str]:
             ever=Count("assignments", filter=mine, distinct=True),
         )
         .exclude(experts=k, slots=k, low=1, high=k)
+        .exclude(ever=0, pk__in=waiting_items(main_round(campaign)).order_by().values("pk"))
         .order_by("position")
     )
     late: set[int] | None = None
@@ -67,7 +70,7 @@ def exactly_k_in_main(campaign: Campaign) -> Iterator[str]:
         step = ""
         if gone:
             step = "; withdraw and restore it: what was taken away with it comes back"
-        elif not ever:  # imported or restored after its unit was given out
+        elif not ever:  # restored after its unit was given out, or its batch is closed
             if late is None:
                 late = set(too_late(main_round(campaign)).values_list("position", flat=True))
             first = "open the batch again and " if position in late else ""

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef
 
 from annotation.models import Assignment, Campaign, Round
-from annotation.services.open_repeats import of_who_left
-from annotation.services.verify.rows import named, standing
+from annotation.services.open_repeats import of_who_left, open_repeats
+from annotation.services.verify.rows import CHUNK, named, standing
 
 
 def repeats_have_originals(campaign: Campaign) -> Iterator[str]:
@@ -23,6 +23,22 @@ def repeats_have_originals(campaign: Campaign) -> Iterator[str]:
     again = standing(campaign).filter(~Exists(original), round__kind=Round.Kind.REPEAT)
     for position, _row in named(again, "item__position", "pk"):
         yield f"the item at position {position} was given again to somebody who has not judged it before"
+
+
+def nobody_waits_twice(campaign: Campaign) -> Iterator[str]:
+    """Of an item one repeat at most is still to come to the same expert."""
+    names = dict(campaign.memberships.values_list("user", "pseudonym"))
+    twice = (
+        open_repeats(campaign)
+        .values_list("item__position", "expert")
+        .annotate(n=Count("pk"))
+        .filter(n__gt=1)
+        .order_by("item__position", "expert")
+    )
+    for position, expert, n in twice.iterator(CHUNK):
+        yield (
+            f"the item at position {position} waits {n} times to be judged again by {names.get(expert, 'somebody')}"
+        )
 
 
 def repeats_wait_for_somebody(campaign: Campaign) -> Iterator[str]:

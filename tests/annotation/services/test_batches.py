@@ -1,5 +1,6 @@
 """Batches: closed, frozen, opened again."""
 
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -16,6 +17,7 @@ from annotation.services.hand_ins import give_back
 from annotation.services.items import restore, withdraw
 from annotation.services.later import late_items, too_late
 from annotation.services.overview import overview
+from annotation.services.parts import assign_parts
 from annotation.services.screens import next_screens
 from annotation.services.seat import hand_in
 from annotation.services.sheets import Answer, Sheet
@@ -31,6 +33,7 @@ from tests.factories import (
     make_user,
     save_label,
 )
+from tests.material import answer_open, compounds, load_rows, new_campaign
 from tests.pages import client_of, text_of
 
 pytestmark = pytest.mark.django_db
@@ -282,3 +285,36 @@ def test_late_items_do_not_come_into_a_closed_batch() -> None:
 
     assert (late_items(round_).count(), too_late(round_).count()) == (0, 1)
     assert overview(cast.campaign).items.unassigned == 0, "what nobody can give out is no next step"
+
+
+def test_opened_again_a_repeat_that_was_drawn_again_since_stays_away(tmp_path: Path) -> None:
+    """The units of a closed batch come again beside another one; nobody is asked for them a third time."""
+    campaign = new_campaign("compound", k=1)
+    load_rows(campaign, compounds(6), tmp_path, system="base")
+    assign_parts(campaign, experts=["ada"], design="single", seed=1)
+    answer_open(campaign)
+    later = [row | {"translation": f"later {place}"} for place, row in enumerate(compounds(6))]
+    load_rows(campaign, later, tmp_path, system="later")
+    assign_parts(campaign, experts=["ada"], design="single", seed=1, again=50)
+    (first, *_others) = batches_of(campaign)
+    close_batch(campaign, first.pk, by=None, reason="time is up")
+    more = compounds(12)[30:]
+    load_rows(campaign, more, tmp_path, system="base")
+    assign_parts(campaign, experts=["ada"], design="single", seed=2)
+    answer_open(campaign)
+    load_rows(campaign, [row | {"translation": "later"} for row in more], tmp_path, system="later")
+    assign_parts(campaign, experts=["ada"], design="single", seed=3, again=50)
+    drawn = waiting_repeats()
+
+    reopen_batch(campaign, first.pk, by=None)
+
+    now = waiting_repeats()
+    assert set(now) >= set(drawn)
+    assert len(now) > len(drawn)  # what was not drawn again comes back
+    assert len(now) == len(set(now))
+    assert "nobody waits twice for one repeat" not in {one.rule for one in verify(campaign)}
+
+
+def waiting_repeats() -> list[tuple[int, int]]:
+    rows = Assignment.objects.filter(round__kind="repeat", withdrawn_at=None, answered_at=None)
+    return list(rows.values_list("expert", "item"))

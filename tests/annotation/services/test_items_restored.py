@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.models import Assignment, HandIn, Item, PartUnit, Round, User
+from annotation.models import Assignment, HandIn, ImportBatch, Item, PartUnit, Round, User
 from annotation.services.batches import close_batch, reopen_batch
 from annotation.services.discussion import open_thread
 from annotation.services.errors import Refused
@@ -183,6 +183,9 @@ def test_it_says_how_an_item_gets_experts_whose_unit_was_given_out_without_it(
 ) -> None:
     design = make_judged(cast, ("1", "0"), ("1", "1"))
     item = make_triple(cast.campaign, 9)
+    ImportBatch.objects.filter(pk=item.batch_id).update(
+        published_at=design.created_at
+    )  # it was there already
     away(cast, item)
     PartUnit.objects.create(round=design.round, part=design.parts.get(), unit=item.unit)
     if closed:

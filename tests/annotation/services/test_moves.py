@@ -28,6 +28,7 @@ from annotation.services.verify import verify
 from tests.factories import make_user, rows_on
 from tests.material import (
     answer_everything,
+    answer_open,
     compounds,
     load_rows,
     new_campaign,
@@ -220,6 +221,85 @@ def test_a_part_is_given_back_after_moves_as_before(campaign: Campaign) -> None:
     give_back(campaign, index=row.part.index, member=place(campaign, "ada"), by=make_user("mei"))
     with pytest.raises(Refused, match="nothing to move"):
         move(campaign, "ada", "chen")
+
+
+class TestLaterBatch:
+    """Items that came later into units that are judged already."""
+
+    @pytest.fixture
+    def campaign(self, tmp_path: Path) -> Campaign:
+        """Ada and Bo have judged six compounds each; a later system's are open, and a third of the old beside them."""
+        made = new_campaign("compound", k=1)
+        load_rows(made, compounds(12), tmp_path, system="base")
+        assign_parts(made, experts=["ada", "bo"], design="single", seed=1)
+        answer_everything(made, "1")
+        self.later(made, tmp_path, "later", again=33)
+        return made
+
+    def later(self, campaign: Campaign, folder: Path, name: str, *, again: float) -> None:
+        rows = [row | {"translation": f"{name} {place}"} for place, row in enumerate(compounds(12))]
+        load_rows(campaign, rows, folder, system=name)
+        assign_parts(campaign, experts=["ada", "bo"], design="single", seed=1, again=again)
+
+    def waiting(self, name: str) -> tuple[int, int]:
+        """Open items of the main round, and open repeats."""
+        rows = Assignment.objects.filter(
+            expert__username=name, withdrawn_at__isnull=True, answered_at__isnull=True
+        )
+        return rows.filter(round__kind="main").count(), rows.filter(round__kind="repeat").count()
+
+    def test_it_moves_whole_to_somebody_who_was_not_given_it(self, campaign: Campaign) -> None:
+        ada, repeats = self.waiting("ada")
+        assert ada
+        assert repeats
+        bo, _repeats = self.waiting("bo")
+
+        moves = move(campaign, "ada", "bo")
+
+        assert sum(moves.loads.values()) == 120
+        assert self.waiting("ada") == (0, 0)
+        assert self.waiting("bo")[0] == ada + bo
+        assert Assignment.objects.filter(expert=person("ada"), answered_at__isnull=False).count() == ada
+        assert verify(campaign) == []
+
+    def test_the_next_one_goes_to_who_took_it(self, campaign: Campaign, tmp_path: Path) -> None:
+        move(campaign, "ada", "bo")
+        self.later(campaign, tmp_path, "last", again=0)
+        assert self.waiting("ada") == (0, 0)
+        answer_open(campaign)
+        assert verify(campaign) == []
+
+    def test_of_two_batches_the_one_that_was_begun_stays(self, campaign: Campaign, tmp_path: Path) -> None:
+        for screen in next_screens(campaign, expert_id=person("ada").pk, count=100):
+            judge(person("ada"), screen)
+        self.later(campaign, tmp_path, "last", again=0)
+        (n_open, _repeats) = self.waiting("ada")
+
+        moves = move(campaign, "ada", "bo", n=2)
+
+        assert len(moves.moves) == 2
+        assert self.waiting("ada") == (n_open - 10, 0)
+        moved = Assignment.objects.filter(expert=person("ada"), withdrawn_at__isnull=False)
+        assert all(row.item.translation.startswith("last") for row in moved.select_related("item"))
+        assert verify(campaign) == []
+
+    def test_repeats_stay_where_other_work_stays(self, campaign: Campaign) -> None:
+        """A unit of the later batch is begun: its expert goes on with it, and with the repeats."""
+        main = (
+            screen
+            for screen in next_screens(campaign, expert_id=person("ada").pk, count=100)
+            if rows_on(screen, person("ada"))[0].round.kind == "main"
+        )
+        begun = rows_on(next(main), person("ada"))[0]
+        Assignment.objects.filter(pk=begun.pk).update(
+            revision=1, label="1", answered_at=begun.round.created_at
+        )
+        _open, repeats = self.waiting("ada")
+
+        moves = move(campaign, "ada", "bo")
+
+        assert moves.repeats == 0
+        assert self.waiting("ada") == (4, repeats)
 
 
 class TestDepartures(HypothesisCase):

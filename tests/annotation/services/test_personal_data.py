@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from annotation.models import AuditEntry, Comment, Question, Round, Thread, TimeEntry
+from annotation.models import AuditEntry, Comment, HandIn, Question, Round, Thread, TimeEntry
 from annotation.services.access import create_invitation, create_token
 from annotation.services.personal_data import export_for, personal_data
 from tests.factories import (
@@ -94,9 +94,12 @@ def test_an_answer_of_a_hidden_repeat_looks_like_any_other(cast: Cast) -> None:
     again = make_assignment(item, cast.ada, round=repeats, part=part, position=300, queue=300)
 
     (before,) = personal_data(cast.ada)["campaigns"]
-    assert before["answers"] == []  # its original is out of sight until it is judged once more
-
     make_annotation(again, "0")
+    (judged,) = personal_data(cast.ada)["campaigns"]
+    assert before["answers"] == []  # the original is out of sight until the part is handed in
+    assert len(judged["answers"]) == 1
+
+    HandIn.objects.create(part=part, expert=cast.ada)
     (after,) = personal_data(cast.ada)["campaigns"]
     assert [(one["round"], one["number"], one["part"]) for one in after["answers"]] == [("main", 1, 2)] * 2
     assert "repeat" not in json.dumps(after)

@@ -15,7 +15,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation.models import Annotation, Assignment, AuditEntry, Campaign, Item, Round, User
+from annotation.models import Annotation, Assignment, AuditEntry, Campaign, HandIn, Item, Round, User
 from annotation.protocol.moves import Moves
 from annotation.services import repeats
 from annotation.services.answers import save_answers
@@ -395,7 +395,8 @@ class TestOrder:
 
 
 class TestHiding:
-    def test_the_original_is_out_of_sight_until_the_repeat_is_judged(self, campaign: Campaign) -> None:
+    def test_the_original_is_out_of_sight_until_the_part_is_handed_in(self, campaign: Campaign) -> None:
+        """Who saw both could make the one like the other."""
         ada = expert("ada").pk
         again = drawn(campaign)
         unit = next(text(one) for one in upcoming(campaign) if text(one) in again)
@@ -413,6 +414,11 @@ class TestHiding:
             assert looked_up() == [False, False, False]
 
         assert hidden == [False, False, False]
+        repeat = Assignment.objects.get(round__kind="repeat", expert=ada, item__head=unit)
+        assert screen_at(campaign, expert_id=ada, position=repeat.position) is not None
+        assert screen_at(campaign, expert_id=ada, position=original.position) is None
+        assert repeat.part is not None
+        HandIn.objects.create(part=repeat.part, expert_id=ada)
         assert looked_up() == [True, True, True]
 
     def test_a_remark_on_a_hidden_original_is_not_shown_before_handing_in(self, campaign: Campaign) -> None:
@@ -541,8 +547,8 @@ class TestEnding:
         assert not {text(one) for one in upcoming(campaign)} & again
         assert (
             len(recent_screens(campaign, expert_id=ada, count=200))
-            == progress(campaign, expert_id=ada)["done"]
-        )
+            == progress(campaign, expert_id=ada)["done"] - 1
+        )  # the original of the one that was judged, until the part is handed in
         assert take_out(campaign, 2, by=None) == 0
         assert AuditEntry.objects.filter(action="repeats taken out").count() == 1
 

@@ -177,6 +177,15 @@ def take_the_expert_of_a_repeat_out(campaign: Campaign) -> None:
     campaign.memberships.filter(user=row.expert).update(role="viewer")
 
 
+def give_a_repeat_twice(campaign: Campaign) -> None:
+    row = a_repeat(campaign)
+    again = Round.objects.create(
+        campaign=campaign, kind="repeat", number=3, k=2, guideline=row.round.guideline
+    )
+    row.pk, row.round, row.position, row.queue = None, again, row.position + 1, row.queue + 1
+    row.save()
+
+
 def a_repeat(campaign: Campaign) -> Assignment:
     """An open hidden repeat, as a draw stores it; by itself it is no fault."""
     original = Assignment.objects.get(round__kind="main", item__position=2, slot=1)
@@ -237,6 +246,7 @@ FAULTS: list[tuple[str, Callable[[Campaign], None]]] = [
     ("repeats have originals", take_the_original_of_a_repeat_away),
     ("repeats wait for somebody", leave_a_repeat_with_somebody_who_left),
     ("repeats wait for somebody", take_the_expert_of_a_repeat_out),
+    ("nobody waits twice for one repeat", give_a_repeat_twice),
     ("frozen answers stay frozen", lose_a_hand_in_of_a_closed_batch),
     ("frozen answers stay frozen", save_an_answer_after_the_discussion_began),
     ("outputs stand in their context", send_an_output_astray),

@@ -106,6 +106,36 @@ def test_without_a_share_of_the_old_that_is_said(campaign: Campaign, tmp_path: P
     )
 
 
+def test_the_shift_is_that_of_the_batches_compared(campaign: Campaign, tmp_path: Path) -> None:
+    """A fourth system comes in a batch beside which nothing was judged again."""
+    with_later(campaign, tmp_path, stricter=True)
+    load_rows(campaign, changed("末", range(1, 5 * N, 3)), tmp_path, system="last")
+    assign_parts(campaign, experts=["ada", "lin"], design="single", seed=3, again=0)
+    answer_everything(campaign, lambda row: row.label or text_is_wrong(row))
+    assert set(judged_later(campaign).values()) == {1, 2}
+
+    both = judging(campaign)
+    alone = judging(campaign, among=("base", "last"))
+
+    assert both["shift"]["pooled"]["n"] > 0
+    assert both["shift_reason"] == (
+        "Nothing was judged again beside the later batch of these pairs, so the shift is not theirs: base and last; "
+        "big and last."
+    )
+    assert (alone["shift"], alone["shift_reason"]) == (None, NO_REPEATS)
+
+
+def test_batches_are_told_apart_though_nothing_came_again(campaign: Campaign, tmp_path: Path) -> None:
+    with_later(campaign, tmp_path, again=0)
+    load_rows(campaign, changed("末", range(0, 5 * N, 3)), tmp_path, system="last")
+    assign_parts(campaign, experts=["ada", "lin"], design="single", seed=3, again=0)
+    answer_everything(campaign, lambda row: row.label or text_is_wrong(row))
+
+    assert set(judged_later(campaign).values()) == {1, 2}
+    pairs = {(one["a"], one["b"]): one["other_batches"] for one in judging(campaign)["pairs"]}
+    assert pairs["late", "last"] == 20
+
+
 def test_other_guidelines_experts_and_displays_are_counted(campaign: Campaign, tmp_path: Path) -> None:
     with_later(campaign, tmp_path)
     late = Annotation.objects.filter(
@@ -183,7 +213,10 @@ def test_the_methods_paragraph_names_batches_share_and_shift(campaign: Campaign,
     assert "compounds 12, systems 3, translations 180 (110 of them distinct)" in said
     assert "items 20, later batches 1, translations by system late: 20." in said
     n = draw.assignments.count()
-    assert "Beside a later batch of 20 items, 50 % of the screens that its experts had judged before" in said
-    assert f"drawn with seed 2: {n} items, {n} answers" in said
+    screens = draw.assignments.values("expert", "position").distinct().count()
+    assert (
+        f"Beside a later batch of 20 items, {screens} screens that its experts had judged before came" in said
+    )
+    assert f"seed 2 (asked for were 50 % of what they had judged): {n} items, {n} answers" in said
     assert "the rate of wrong moved by +0.00 points [" in said
     assert "Signature of the shift: batch-shift|ver:2|" in said
