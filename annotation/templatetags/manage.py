@@ -49,6 +49,7 @@ CHECK_WORDS = {
         "Items are judged again by the experts who judged them, and resolved once they are discussed"
     ),
     "checkers have not judged": gettext_lazy("Who checks an item has not judged it"),
+    "nobody waits twice for one repeat": gettext_lazy("Nobody is to judge one item again twice"),
     "final labels are of items that count": gettext_lazy("No item was labelled after it was taken out"),
     "verdicts are carried over from alike translations": gettext_lazy(
         "Verdicts are carried over only between translations of one sentence with the same rendering of the compound"
