@@ -106,7 +106,8 @@ STORING_COMMANDS: dict[str, tuple[str, ...]] = {
 }
 OTHER_COMMANDS = {
     "check_compounds", "create_campaign", "load_sample", "sign_in_links",  # of no campaign that is there
-    "curve", "export", "plan", "report", "verify",  # they read
+    "curve", "export", "plan", "report", "verify", "score_model",  # they read
+    "downstream",  # several actions; its page is tested beside it (scoring/views/test_downstream.py)
 }  # fmt: skip
 
 
@@ -253,7 +254,8 @@ GIVES_WORK: dict[str, Callable[[Cast, Client], tuple[dict[str, Any], dict[str, A
 # A closed campaign can still be looked at, corrected, labelled, talked about and taken apart.
 GIVES_NONE = {
     *("campaign_names", "campaign_settings", "campaign_import", "import_confirm", "import_discard"),
-    *("evaluation_set", "evaluation_set_save", "evaluation_set_discard"),
+    *("evaluation_set", "evaluation_set_save", "evaluation_set_discard", "compound_set", "carry_over_end"),
+    *("downstream", "benchmark", "benchmark_remove", "benchmark_score", "benchmark_submission_remove"),
     *("item_withdraw", "item_restore", "item_discuss", "item_decide", "item_decision_back", "guideline_new"),
     *("precedents", "precedent_retire", "examples", "example_score", "example_retire", "wording"),
     *("wording_confirm", "question_answer", "evidence", "audit_names", "campaign_close", "campaign_reopen"),

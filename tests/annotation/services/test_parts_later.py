@@ -65,7 +65,7 @@ def test_it_gives_a_later_system_to_the_experts_of_the_same_units(tmp_path: Path
     load_rows(campaign, compounds(4, system="large", translation="别的。"), tmp_path)
     round_ = campaign.rounds.get()
     assert late_items(round_).count() == 20
-    assert {violation.rule for violation in verify(campaign)} == {"exactly k experts per item"}
+    assert verify(campaign) == []  # they wait to be given out
     before = places()
     document = run_json("assign_parts", campaign.slug, "--experts", "ada,bo,chen")
     assert (document["late_items"], sum(document["loads"].values())) == (20, 0)

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.models import AuditEntry, Question, User
+from annotation.models import AuditEntry, HandIn, Question, User
 from annotation.protocol.errors import ProtocolError
 from annotation.services import questions
 from annotation.services.errors import KeyReused, NotYours
@@ -75,6 +75,8 @@ class TestTheWayBack:
         assert self._ways(cast) == [repeat.position, None]
 
         answer(repeat)
+        assert self._ways(cast) == [repeat.position, None]  # until the part is handed in
+        HandIn.objects.create(part=repeat.part, expert=cast.ada)
         assert self._ways(cast) == [original.position] * 2
 
     def _ways(self, cast: Cast) -> list[int | None]:

@@ -84,7 +84,10 @@ def test_a_discussion_ends_with_what_was_judged_again_and_with_the_campaign(cast
     for viewer in (cast.mei, cast.ada):
         assert states_of_discussions(cast, viewer)["open"] == [1, 4]
         assert states_of_discussions(cast, viewer)["resolved"] == [2]
-    assert states_of_discussions(cast, cast.ada)["unread"] == [1, 2, 4]  # what came of it is still to be read
+    assert states_of_discussions(cast, cast.ada)["unread"] == [
+        1,
+        4,
+    ]  # what is over, and was never opened, is no news
     items = Item.objects.filter(position__in=(1, 2, 4))
     told = {items.get(pk=pk).position: one for pk, one in standings(cast.campaign, list(items)).items()}
     assert {position: one.ended for position, one in told.items()} == {1: False, 2: True, 4: False}

@@ -137,4 +137,8 @@ def test_what_is_hidden_until_its_repeat_is_told_later(cast: Cast, report) -> No
 
     assert returned_to(cast.campaign, cast.ada) == []
     make_annotation(again)
+    assert returned_to(cast.campaign, cast.ada) == []
+    repeats.state = Round.State.CLOSED
+    repeats.closed_at = timezone.now()
+    repeats.save()
     assert len(returned_to(cast.campaign, cast.ada)) == 1

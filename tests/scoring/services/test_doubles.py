@@ -49,6 +49,7 @@ def test_drawn_repeats_are_compared_with_their_originals(campaign: Campaign) -> 
 def test_the_original_counts_as_it_stood_when_the_repeat_was_judged(campaign: Campaign) -> None:
     """Ada sees both afterwards, and makes the first like the second."""
     judged_again(campaign, "0")
+    campaign.rounds.filter(kind="repeat").update(state="closed")  # until then the originals are out of sight
     for row in expert("ada").assignments.filter(round__kind="main"):
         found = screen_at(campaign, expert_id=expert("ada").pk, position=row.position)
         assert found
