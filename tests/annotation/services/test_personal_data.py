@@ -99,7 +99,7 @@ def test_an_answer_of_a_hidden_repeat_looks_like_any_other(cast: Cast) -> None:
     assert before["answers"] == []  # the original is out of sight until the part is handed in
     assert len(judged["answers"]) == 1
 
-    HandIn.objects.create(part=part, expert=cast.ada)
+    HandIn.objects.create(part=part, expert=cast.ada)  # type: ignore[misc]
     (after,) = personal_data(cast.ada)["campaigns"]
     assert [(one["round"], one["number"], one["part"]) for one in after["answers"]] == [("main", 1, 2)] * 2
     assert "repeat" not in json.dumps(after)
