@@ -131,6 +131,7 @@ def test_a_closed_campaign_offers_nothing_more_to_say(cast: Cast, *, archived: b
     close_batch(cast.campaign, batch().pk, by=cast.mei)
     mei.post(f"/campaigns/main/items/{item(2).pk}/discuss/")
     page = thread_page(Thread.objects.get().pk)
+    mei.post(page, {"text": "Look here", "client_key": hidden(mei.get(page), "client_key")})
     sent = {"text": "It tires surely", "client_key": hidden(ada.get(page), "client_key")}
     close_campaign(cast.campaign, reason="Done.", by=cast.mei)
     if archived:
@@ -146,7 +147,7 @@ def test_a_closed_campaign_offers_nothing_more_to_say(cast: Cast, *, archived: b
     late = ada.post(page, sent)
     assert late.status_code == (409 if archived else 400)
     assert archived or "It tires surely" in text_of(late)
-    assert not Comment.objects.exists()
+    assert Comment.objects.get().text == "Look here"
 
 
 def test_what_cannot_be_stored_is_kept_in_the_form(cast: Cast) -> None:
