@@ -10,7 +10,7 @@ from annotation.services.counts import counts
 from annotation.services.labels import stale_labels
 from annotation.services.overview import Overview, job_counts, without_k_experts
 from annotation.services.questions import waiting_for_answer
-from annotation.services.round_progress import RoundLine, round_lines
+from annotation.services.round_progress import RoundLine, main_of, round_lines
 from annotation.services.surplus import kept_aside
 
 
@@ -59,11 +59,12 @@ class Standing:
     @classmethod
     def counted(cls, campaign: Campaign) -> "Standing":
         """Six queries."""
+        rounds = round_lines(campaign)
         return cls(
-            rounds=round_lines(campaign),
+            rounds=rounds,
             jobs_failed=job_counts(campaign).failed,
             stale=stale_labels(campaign),
-            not_exactly_k=without_k_experts(campaign),
+            not_exactly_k=without_k_experts(campaign, main_of(rounds)),
         )
 
 

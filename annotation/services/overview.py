@@ -32,7 +32,7 @@ from annotation.services.invitations import is_invited
 from annotation.services.labels import stale_of
 from annotation.services.moves import moved_items
 from annotation.services.released import is_released
-from annotation.services.round_progress import ExpertShare, RoundLine, round_lines
+from annotation.services.round_progress import ExpertShare, RoundLine, main_of, round_lines
 from annotation.services.verify.experts import exactly_k_in_main
 
 # Where a campaign stands, in this order; the first that is not done is what to do now.
@@ -346,7 +346,7 @@ def overview(campaign: Campaign) -> Overview:
     """The campaign as it stands now."""
     people = _people(campaign)
     rounds = round_lines(campaign, members=people.members)
-    round_ = next(line.round for line in rounds if line.round.kind == Round.Kind.MAIN)
+    round_ = main_of(rounds)
     return Overview(
         round=round_,
         rounds=rounds,
@@ -354,14 +354,14 @@ def overview(campaign: Campaign) -> Overview:
         experts=tuple(expert_lines(round_, people)),
         labels=_labels(campaign),
         jobs=job_counts(campaign),
-        not_exactly_k=without_k_experts(campaign),
+        not_exactly_k=without_k_experts(campaign, round_),
         released=is_released(campaign),
     )
 
 
-def without_k_experts(campaign: Campaign) -> int:
+def without_k_experts(campaign: Campaign, main: Round) -> int:
     """How many items given out have another number of experts than the campaign's."""
-    return sum(1 for _where in exactly_k_in_main(campaign))
+    return sum(1 for _where in exactly_k_in_main(campaign, main))
 
 
 def _items(round_: Round) -> ItemCounts:

@@ -75,6 +75,11 @@ class RoundLine:
         return settings.ASSAY_URL + reverse("work", args=[self.round.campaign.slug])
 
 
+def main_of(lines: Iterable[RoundLine]) -> Round:
+    """The main round among all rounds of a campaign."""
+    return next(line.round for line in lines if line.round.kind == Round.Kind.MAIN)
+
+
 def round_lines(
     campaign: Campaign, *, versions: bool = False, members: Iterable[Membership] | None = None
 ) -> tuple[RoundLine, ...]:

@@ -21,7 +21,7 @@ def exactly_k(campaign: Campaign) -> Iterator[str]:
     verdict on an alike translation; in other rounds, which may hold some items of a unit only, every item that was
     given to anybody.
     """
-    yield from exactly_k_in_main(campaign)
+    yield from exactly_k_in_main(campaign, main_round(campaign))
     yield from _in_other_rounds(campaign)
     strays = (
         standing(campaign)
@@ -35,13 +35,13 @@ def exactly_k(campaign: Campaign) -> Iterator[str]:
         )
 
 
-def exactly_k_in_main(campaign: Campaign) -> Iterator[str]:
+def exactly_k_in_main(campaign: Campaign, main: Round) -> Iterator[str]:
     """The same for the main round alone, but for items that came later and wait to be given out. One query, two where
     something is missing.
     """
     k = campaign.annotators_per_item
     mine = Q(assignments__round__kind=Round.Kind.MAIN)
-    placed = PartUnit.objects.filter(round__campaign=campaign, round__kind=Round.Kind.MAIN)
+    placed = PartUnit.objects.filter(round=main)
     at_closing = Q(assignments__withdrawn_at=F("assignments__part__design__closed_at"))
     given = mine & Q(assignments__slot__lte=k)
     given &= Q(assignments__withdrawn_at__isnull=True) | at_closing
@@ -60,7 +60,7 @@ def exactly_k_in_main(campaign: Campaign) -> Iterator[str]:
             ever=Count("assignments", filter=mine, distinct=True),
         )
         .exclude(experts=k, slots=k, low=1, high=k)
-        .exclude(ever=0, pk__in=waiting_items(main_round(campaign)).order_by().values("pk"))
+        .exclude(ever=0, pk__in=waiting_items(main).order_by().values("pk"))
         .order_by("position")
     )
     late: set[int] | None = None
@@ -72,7 +72,7 @@ def exactly_k_in_main(campaign: Campaign) -> Iterator[str]:
             step = "; withdraw and restore it: what was taken away with it comes back"
         elif not ever:  # restored after its unit was given out, or its batch is closed
             if late is None:
-                late = set(too_late(main_round(campaign)).values_list("position", flat=True))
+                late = set(too_late(main).values_list("position", flat=True))
             first = "open the batch again and " if position in late else ""
             step = f"; {first}give out parts: it goes to the experts of its unit"
         yield f"item at position {position} has {experts} experts in the main round, not {k}{step}"

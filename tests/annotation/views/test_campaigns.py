@@ -218,7 +218,7 @@ def test_it_costs_the_same_number_of_queries_whatever_the_campaigns_size(mei: Us
     finalize(campaign)
 
     assert queries() == small
-    assert small <= 23
+    assert small <= 22
 
 
 def test_it_counts_an_item_as_done_for_each_expert_on_their_own(mei: User, tmp_path: Path) -> None:
