@@ -90,7 +90,7 @@ def is_open_tab_in_sight(page: Page) -> bool:
             """async () => {
               await new Promise((then) => requestAnimationFrame(() => requestAnimationFrame(then)));
               const tab = document.querySelector(".tabs [aria-current]")?.getBoundingClientRect();
-              return !tab || (tab.left >= -1 && tab.right <= innerWidth + 1);
+              return !tab || (tab.left >= 0 && tab.right <= innerWidth);
             }"""
         )
     )
