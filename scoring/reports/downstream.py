@@ -5,7 +5,7 @@ Figures of generations are times 100, as accuracies are percent.
 
 from collections.abc import Iterable, Sequence
 
-from scoring.reports.table import Document, Table, interval, p_shown, percent, reasons, why
+from scoring.reports.table import Document, Table, difference_cells, interval, percent, reasons, spread, why
 
 TITLES = {
     "bleu1": "BLEU-1",
@@ -40,7 +40,7 @@ def downstream(document: Document) -> list[Table]:
     measures = document["measures"]
     columns = ["model", *(TITLES[name] for name in measures)]
     systems = document["systems"]
-    rows = [[_name(one), *(_spread(one["figures"][name]) for name in measures)] for one in systems]
+    rows = [[_name(one), *(spread(one["figures"][name]) for name in measures)] for one in systems]
     figures = [one["figures"][name] for one in systems for name in measures]
     several = [OVER_RUNS] if any(figure["n"] > 1 for figure in figures) else []
     remarks = [f"{document['n']} questions", *several, *document["warnings"]]
@@ -60,7 +60,7 @@ def accuracies(document: Document) -> list[Table]:
         (_name(one), [*(one["benchmarks"][name] for name in names), one["mean"]])
         for one in document["systems"]
     ]
-    rows = [[name, *(_spread(figure) for figure in figures)] for name, figures in lines]
+    rows = [[name, *(spread(figure) for figure in figures)] for name, figures in lines]
     known = [figure for _name, figures in lines for figure in figures if figure is not None]
     several = [OVER_RUNS] if any(figure["n"] > 1 for figure in known) else []
     sizes = ", ".join(f"{one['name']} {one['n']}" for one in document["benchmarks"])
@@ -73,12 +73,6 @@ def accuracies(document: Document) -> list[Table]:
 
 def _name(system: Document) -> str:
     return f"{system['system']} (human)" if system["human"] else str(system["system"])
-
-
-def _spread(found: Document | None) -> str:
-    if found is None:
-        return "–"
-    return percent(found["mean"]) + ("" if found["sd"] is None else f" ± {percent(found['sd'])}")
 
 
 def _intervals(columns: Sequence[str], lines: Iterable[tuple[str, Sequence[Document | None]]]) -> Table:
@@ -99,7 +93,7 @@ def _by_group(document: Document, columns: Sequence[str]) -> list[Table]:
             group["group"] or NO_GROUP,
             str(group["n"]),
             _name(one),
-            *(_spread(one["figures"][name]) for name in document["measures"]),
+            *(spread(one["figures"][name]) for name in document["measures"]),
         ]
         for group in document["groups"]
         for one in group["systems"]
@@ -111,20 +105,6 @@ def _differences(document: Document) -> list[Table]:
     found = document["differences"]
     if not found:
         return []
-    rows = [
-        [
-            TITLES[one["measure"]],
-            one["a"],
-            one["b"],
-            str(one["n"]),
-            percent(one["value_a"]),
-            percent(one["value_b"]),
-            percent(one["difference"]),
-            interval(one["ci95"], percent),
-            p_shown(one["p"]),
-            p_shown(one["p_holm"]),
-        ]
-        for one in found
-    ]
+    rows = [[TITLES[one["measure"]], *difference_cells(one)] for one in found]
     remarks = [document["note"], "p (Holm) over the pairs of each measure"]
     return [Table("Differences (a minus b)", COMPARED, rows, reasons(found), remarks)]

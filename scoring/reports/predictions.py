@@ -3,10 +3,17 @@
 from collections.abc import Sequence
 
 from scoring.reports.systems import METRICS
-from scoring.reports.table import Document, Table, interval, p_shown, percent, reasons, why
+from scoring.reports.table import (
+    DIFFERENCE,
+    Document,
+    Table,
+    difference_cells,
+    reasons,
+    spread,
+    why,
+)
 
 SHOWN = ("auc", "f1")
-COLUMNS = ("group", "a", "b", "n", "a %", "b %", "difference", "95 % interval", "p", "p (Holm)")
 
 
 def predictions(document: Document) -> list[Table]:
@@ -30,7 +37,7 @@ def _systems(document: Document) -> Table:
     rows = []
     for name in dict.fromkeys(one["name"] for one in found):
         of_system = [one for one in found if one["name"] == name]
-        rows.append([name, str(len(of_system[0]["values"])), *(_spread(one) for one in of_system)])
+        rows.append([name, str(len(of_system[0]["values"])), *(spread(one) for one in of_system)])
     columns = [f"{group['group']} {METRICS[measure]}" for group in groups for measure in SHOWN]
     where = " / ".join(name for name in (document["release"], document["split"]) if name)
     remarks = [
@@ -41,10 +48,6 @@ def _systems(document: Document) -> Table:
     return Table(f"Systems on {where}", ["system", "runs", *columns], rows, why(found), remarks)
 
 
-def _spread(found: Document) -> str:
-    return percent(found["mean"]) + ("" if found["sd"] is None else f" ± {percent(found['sd'])}")
-
-
 def _threshold(submission: Document) -> str:
     return f"{submission['title']} {submission['threshold']:g}" + (" (dev)" if submission["tuned"] else "")
 
@@ -53,24 +56,9 @@ def _differences(groups: Sequence[Document], measure: str, note: str) -> Table:
     found = [
         (group["group"], one) for group in groups for one in group["differences"] if one["measure"] == measure
     ]
-    rows = [_row(group, one) for group, one in found]
+    rows = [[group, *difference_cells(one)] for group, one in found]
     title = f"Differences in {METRICS[measure]} (a minus b)"
-    return Table(title, COLUMNS, rows, reasons([one for _, one in found]), [note])
-
-
-def _row(group: str, one: Document) -> list[str]:
-    return [
-        group,
-        one["a"],
-        one["b"],
-        str(one["n"]),
-        percent(one["value_a"]),
-        percent(one["value_b"]),
-        percent(one["difference"]),
-        interval(one["ci95"], percent),
-        p_shown(one["p"]),
-        p_shown(one["p_holm"]),
-    ]
+    return Table(title, ["group", *DIFFERENCE], rows, reasons([one for _, one in found]), [note])
 
 
 def _pair(document: Document) -> list[Table]:
@@ -82,7 +70,7 @@ def _pair(document: Document) -> list[Table]:
     if "reason" in pair:
         return [Table(title, [], [], [pair["reason"]])]
     found = [(group["group"], one) for group in pair["groups"] for one in group["differences"]]
-    rows = [[METRICS[one["measure"]], *_row(group, one)] for group, one in found]
+    rows = [[METRICS[one["measure"]], group, *difference_cells(one)] for group, one in found]
     remarks = ["p (Holm) over all rows of this table"]
     parted = document["differing"]
     wrong = [
@@ -90,6 +78,6 @@ def _pair(document: Document) -> list[Table]:
         for name in (parted["a"], parted["b"])
     ]
     return [
-        Table(title, ("measure", *COLUMNS), rows, reasons([one for _, one in found]), remarks),
+        Table(title, ["measure", "group", *DIFFERENCE], rows, reasons([one for _, one in found]), remarks),
         Table("Triples that the two call differently", ["wrong here only", "triples"], wrong),
     ]

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 
-from scoring.reports.table import Document, Table, interval, p_shown, percent, why
+from scoring.reports.table import (
+    DIFFERENCE,
+    Document,
+    Table,
+    difference_cells,
+    interval,
+    percent,
+    spread,
+    why,
+)
 
 METRICS = {
     "auc": "AUC",
@@ -156,23 +165,8 @@ def _spreads(document: Document) -> Table:
 
 
 def _differences(found: Sequence[Document], note: str, title: str = "Differences (a minus b)") -> Table:
-    columns = ["measure", "a", "b", "n", "a %", "b %", "difference", "95 % interval", "p", "p (Holm)"]
-    rows = [
-        [
-            one["measure"],
-            one["a"],
-            one["b"],
-            str(one["n"]),
-            percent(one["value_a"]),
-            percent(one["value_b"]),
-            percent(one["difference"]),
-            interval(one["ci95"], percent),
-            p_shown(one["p"]),
-            p_shown(one["p_holm"]),
-        ]
-        for one in found
-    ]
-    return Table(title, columns, rows, why(found), [note] if note else [])
+    rows = [[one["measure"], *difference_cells(one)] for one in found]
+    return Table(title, ["measure", *DIFFERENCE], rows, why(found), [note] if note else [])
 
 
 def _pair(document: Document) -> list[Table]:
@@ -233,7 +227,7 @@ def leaderboard(document: Document) -> list[Table]:
         [
             one["system"],
             str(len(one["runs"])),
-            *(_spread(found) for measures in one["figures"].values() for found in measures.values()),
+            *(spread(found) for measures in one["figures"].values() for found in measures.values()),
         ]
         for one in systems
     ]
@@ -263,7 +257,3 @@ def _intervals(systems: Sequence[Document], columns: Sequence[str]) -> list[Tabl
         for system, figures in zip(systems, found, strict=True)
     ]
     return [Table("95 % intervals of these means, over items", ["system", *columns], rows)]
-
-
-def _spread(found: Document) -> str:
-    return percent(found["mean"]) + ("" if found["sd"] is None else f" ± {percent(found['sd'])}")

@@ -47,6 +47,31 @@ def interval(bounds: Sequence[float] | None, shown: Callable[[float | None], str
     return "–" if bounds is None else f"{shown(bounds[0])} – {shown(bounds[1])}"
 
 
+def spread(found: Document | None) -> str:
+    """A mean over runs with its standard deviation, where there are several runs; a dash for what was not scored."""
+    if found is None:
+        return "–"
+    return percent(found["mean"]) + ("" if found["sd"] is None else f" ± {percent(found['sd'])}")
+
+
+DIFFERENCE = ("a", "b", "n", "a %", "b %", "difference", "95 % interval", "p", "p (Holm)")
+
+
+def difference_cells(one: Document) -> list[str]:
+    """A paired difference of two systems under the columns `DIFFERENCE`."""
+    return [
+        one["a"],
+        one["b"],
+        str(one["n"]),
+        percent(one["value_a"]),
+        percent(one["value_b"]),
+        percent(one["difference"]),
+        interval(one["ci95"], percent),
+        p_shown(one["p"]),
+        p_shown(one["p_holm"]),
+    ]
+
+
 def why(figures: Iterable[Document], name: str = "reason") -> list[str]:
     """The reasons of the figures that are undefined, each once."""
     return list(dict.fromkeys(figure[name] for figure in figures if figure.get(name)))

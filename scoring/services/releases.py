@@ -34,6 +34,15 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 Document = dict[str, Any]
 
 
+def release_named(campaign: Campaign, name: str) -> Release:
+    """That release of the campaign; Refused where there is none, with the names there are."""
+    found = Release.objects.filter(campaign=campaign, name=name).select_related("campaign").first()
+    if found is None:
+        known = ", ".join(campaign.releases.values_list("name", flat=True)) or "none yet"
+        raise Refused(f"There is no release “{name}” of this campaign; there are: {known}.")
+    return found
+
+
 def freeze(campaign: Campaign, name: str, *, wish: SplitWish, by: User | None) -> Release:
     """Freeze the campaign under a name. The name again with an unchanged campaign gives the same release."""
     _check(name, wish)

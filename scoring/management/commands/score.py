@@ -7,19 +7,17 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.errors import RowIssue
-from annotation.management.base import AssayCommand, Outcome, Usage, changeable_campaign, number, write_output
+from annotation.management.base import AssayCommand, Outcome, changeable_campaign, write_output
 from annotation.models import Campaign
-from annotation.services.errors import Refused
 from scoring.management.commands.report import TEXTS
-from scoring.models import Release
+from scoring.management.options import threshold_of
 from scoring.reports import as_markdown
 from scoring.services.boards import over_runs
 from scoring.services.files import bytes_of
+from scoring.services.releases import release_named
 from scoring.services.scores import SPLITS, Wish, kind_of
 from scoring.services.submissions import Submitted, submit
 from scoring.services.targets import SubmissionError
-
-TUNE = "tune"
 
 
 class Command(AssayCommand):
@@ -84,36 +82,18 @@ def _as_file(document: dict[str, Any], options: dict[str, Any]) -> Outcome:
 
 
 def _wish(campaign: Campaign, options: dict[str, Any]) -> Wish:
+    release = options["release"]
     return Wish(
         system=options["system"],
         run=options["run"],
         split=options["split"],
-        threshold=_threshold(options["threshold"]),
+        threshold=threshold_of(options["threshold"]),
         column=options["column"],
         by_position=options["by_position"],
         labels=options["labels"],
-        release=_release(campaign, options["release"]),
+        release=None if release is None else release_named(campaign, release),
         lexicon=None if options["lexicon"] is None else bytes_of(options["lexicon"]),
     )
-
-
-def _threshold(text: str) -> float | None:
-    if text == TUNE:
-        return None
-    try:
-        return number(text)
-    except ValueError:
-        raise Usage(f"--threshold takes a number or {TUNE}, not “{text}”.") from None
-
-
-def _release(campaign: Campaign, name: str | None) -> Release | None:
-    if name is None:
-        return None
-    found = Release.objects.filter(campaign=campaign, name=name).first()
-    if found is None:
-        known = ", ".join(campaign.releases.values_list("name", flat=True)) or "none yet"
-        raise Refused(f"There is no release “{name}” of this campaign; there are: {known}.")
-    return found
 
 
 def _refused(error: SubmissionError, limit: int = 50) -> Outcome:

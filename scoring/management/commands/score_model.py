@@ -14,19 +14,17 @@ from annotation.management.base import (
     Usage,
     changeable_campaign,
     counted,
-    number,
 )
-from annotation.models import Campaign
-from annotation.services.errors import Refused
+from scoring.management.options import TUNE, threshold_of
 from scoring.models import Release
 from scoring.reports import as_markdown
 from scoring.services.checkpoints import Checkpoint, load, look_at
 from scoring.services.model_scores import TEMPLATE, Scored, header_of, plan_scores, write_scores
+from scoring.services.releases import release_named
 from scoring.services.scores import SPLITS, Wish
 from scoring.services.submissions import submit
 from scoring.stats.classification import DEFAULT_THRESHOLD
 
-TUNE = "tune"
 BATCH = 32
 EVERY = 5.0  # seconds between two lines of progress
 
@@ -66,13 +64,14 @@ class Command(AssayCommand):
     def run(self, **options: Any) -> Outcome:
         system, run = _submission_names(options)
         campaign = changeable_campaign(options["slug"], stores=bool(system))
-        release = _release(campaign, options["release"])
+        release = release_named(campaign, options["release"])
         checkpoint = look_at(Path(options["checkpoint"]), label=options["label"])
+        threshold = options["threshold"]
         wish = Wish(
             system=system,
             run=run,
             split=options["split"],
-            threshold=_threshold(options["threshold"]),
+            threshold=DEFAULT_THRESHOLD if threshold is None else threshold_of(threshold),
             release=release,
         )
         plan = plan_scores(release, checkpoint, template=options["template"], wish=wish)
@@ -121,25 +120,6 @@ def _submission_names(options: dict[str, Any]) -> tuple[str, str]:
     if not system.strip():
         raise Usage("--submit takes the name of the system, and of its run after a colon.")
     return system.strip(), run.strip()
-
-
-def _threshold(text: str | None) -> float | None:
-    if text is None:
-        return DEFAULT_THRESHOLD
-    if text == TUNE:
-        return None
-    try:
-        return number(text)
-    except ValueError:
-        raise Usage(f"--threshold takes a number or {TUNE}, not “{text}”.") from None
-
-
-def _release(campaign: Campaign, name: str) -> Release:
-    found = Release.objects.filter(campaign=campaign, name=name).select_related("campaign").first()
-    if found is None:
-        known = ", ".join(campaign.releases.values_list("name", flat=True)) or "none yet"
-        raise Refused(f"There is no release “{name}” of this campaign; there are: {known}.")
-    return found
 
 
 def _default_name(release: Release, checkpoint: Checkpoint, split: str) -> str:
