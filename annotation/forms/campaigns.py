@@ -1,5 +1,7 @@
 """Opening a campaign."""
 
+from typing import Any
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -87,3 +89,19 @@ class CampaignForm(forms.Form):
         if slug in RESERVED_SLUGS:
             raise forms.ValidationError(_("This address is taken by a page of the site; choose another one."))
         return slug
+
+
+class SetCampaignForm(CampaignForm):
+    """A campaign for an evaluation set, which is one of triples."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for fixed in ("protocol", "display"):
+            del self.fields[fixed]
+
+    def clean(self) -> dict[str, Any]:
+        return {
+            **self.cleaned_data,
+            "protocol": Campaign.Protocol.TRIPLE,
+            "display": Campaign.Display.ALONE,
+        }

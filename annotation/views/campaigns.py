@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.formats.writers import FORMATS
-from annotation.forms.campaigns import CampaignForm
+from annotation.forms.campaigns import CampaignForm, SetCampaignForm
 from annotation.models import Campaign, Membership
 from annotation.permissions import (
     MANAGER,
@@ -50,9 +50,7 @@ def campaign_create(request: HttpRequest) -> HttpResponse:
     if not may_create_campaign(user):
         raise Http404
     then = THEN_SET if THEN_SET in (request.GET.get("then"), request.POST.get("then")) else ""
-    form = CampaignForm(
-        request.POST or None, initial={"protocol": Campaign.Protocol.TRIPLE} if then else None
-    )
+    form = (SetCampaignForm if then else CampaignForm)(request.POST or None)
     context = {"form": form, "then": then}
     if request.method != "POST":
         return render(request, "annotation/campaign_create.html", context)
@@ -63,8 +61,7 @@ def campaign_create(request: HttpRequest) -> HttpResponse:
             form.add_error("slug", translated(refusal.message))
         else:
             messages.success(request, _("The campaign is open. Bring in its items next."))
-            to_set = then and campaign.protocol == Campaign.Protocol.TRIPLE
-            return redirect(THEN_SET if to_set else "campaign", campaign.slug)
+            return redirect(then or "campaign", campaign.slug)
     return render(request, "annotation/campaign_create.html", context, status=400)
 
 
