@@ -166,40 +166,29 @@ def _variants(round_: Round, forms: Forms, to_give: frozenset[int]) -> list[Vari
         )
         .order_by("unit", "position")
     )
-    columns = items.values_list(
+    columns = items.values(
         "pk", "context", "position", "translation", "digest", "given", "bound", "was_check",
         "unit__key", "context__key_folded", "unit__compound", "unit__atoms",
     )  # fmt: skip
     found: list[Variant] = []
     required: dict[str, tuple[tuple[str, ...], ...] | None] = {}
-    for (
-        pk,
-        context,
-        position,
-        text,
-        digest,
-        has,
-        bound,
-        check,
-        unit,
-        key,
-        compound,
-        atoms,
-    ) in columns.iterator(CHUNK):
-        if not has and (pk not in to_give or bound):
+    for row in columns.iterator(CHUNK):
+        if not row["given"] and (row["pk"] not in to_give or row["bound"]):
             continue
+        unit = row["unit__key"]
         if unit not in required:
-            required[unit] = rule.renderings(compound, [atom[1] for atom in atoms], forms)
+            atoms = [atom[1] for atom in row["unit__atoms"]]
+            required[unit] = rule.renderings(row["unit__compound"], atoms, forms)
         parts = required[unit]
         found.append(
             Variant(
-                item=pk,
-                context=context,
-                key="\n".join((unit, key, digest)),
-                position=position,
-                stretch=None if parts is None else rule.stretch(text, parts),
-                given=has,
-                checked=check,
+                item=row["pk"],
+                context=row["context"],
+                key="\n".join((unit, row["context__key_folded"], row["digest"])),
+                position=row["position"],
+                stretch=None if parts is None else rule.stretch(row["translation"], parts),
+                given=row["given"],
+                checked=row["was_check"],
             )
         )
     return found
