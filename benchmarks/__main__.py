@@ -21,7 +21,7 @@ from pathlib import Path
 
 import psycopg2
 
-from benchmarks import campaigns, coverage, sets
+from benchmarks import campaigns, coverage, generations, sets
 from benchmarks.bulk import Bulk, measure_bulk
 from benchmarks.judging import Load, measure
 from benchmarks.site import Site, free_port
@@ -155,6 +155,10 @@ def _sets(_folder: Path, _arguments: argparse.Namespace) -> list[str]:
     return [sets.section()]
 
 
+def _generations(folder: Path, _arguments: argparse.Namespace) -> list[str]:
+    return [generations.section(folder)]
+
+
 PARTS: dict[str, Callable[[Path, argparse.Namespace], list[str]]] = {
     "judging": _judging,
     "sizes": _sizes,
@@ -163,8 +167,9 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], list[str]]] = {
     "coverage": _coverage,
     "campaigns": _campaigns,
     "sets": _sets,
+    "generations": _generations,
 }
-WITHOUT_LOAD = ("bulk", "stats", "coverage", "campaigns", "sets")
+WITHOUT_LOAD = ("bulk", "stats", "coverage", "campaigns", "sets", "generations")
 
 
 def _loads(site: Site, *, server: int, seconds: int) -> list[tuple[Load, Load]]:
