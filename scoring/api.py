@@ -332,11 +332,11 @@ def submissions(request: Request, slug: str) -> Response:
             board=None if submitter.manages else submitter.board,
         )
     except SubmissionError as error:
-        issues = [_issue(issue) for issue in error.issues]
+        issues = [issue_of(issue) for issue in error.issues]
         return Response({"detail": error.message, "code": "invalid", "errors": issues}, status=400)
     document = _whole(done.submission, submitter) | {
         "unknown_columns": list(done.unknown_columns),
-        "file_warnings": [_issue(warning) for warning in done.warnings],
+        "file_warnings": [issue_of(warning) for warning in done.warnings],
     }
     return Response(document, status=200 if done.repeated else 201)
 
@@ -402,7 +402,8 @@ def board(request: Request, slug: str) -> Response:
     )
 
 
-def _issue(issue: RowIssue) -> dict[str, Any]:
+def issue_of(issue: RowIssue) -> dict[str, Any]:
+    """What is wrong in a row of a file, for a program."""
     return {"line": issue.line, "column": issue.column, "message": translated(issue.message)}
 
 

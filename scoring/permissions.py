@@ -54,6 +54,14 @@ def submitter_for(user: User, slug: str) -> Submitter:
     return Submitter(user=user, campaign=campaign, member=member, board=board)
 
 
+def may_send_in(member: Membership) -> bool:
+    """Whether a manager or viewer may send to the campaign's benchmarks: viewers where its board lets them submit."""
+    if member.campaign.archived_at is not None:
+        return False
+    opened = Board.objects.filter(campaign=member.campaign).exclude(audience=CLOSED)
+    return member.role == MANAGER or opened.exists()
+
+
 def submitters_only(
     view: Callable[Concatenate[PersonRequest, Submitter, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, str, P], HttpResponseBase]:

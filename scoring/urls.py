@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from scoring import api
+from scoring import api, benchmark_api
 from scoring.views import (
     checks,
     compute,
@@ -165,6 +165,10 @@ api_urlpatterns: Urls = [
         name="api_curve",
     ),
     path("leaderboard/", api.board, name="api_board"),
+    path("benchmarks/", benchmark_api.benchmarks, name="api_benchmarks"),
+    path("benchmarks/<int:pk>/", benchmark_api.benchmark, name="api_benchmark"),
+    path("benchmarks/<int:pk>/questions/", benchmark_api.questions, name="api_benchmark_questions"),
+    path("benchmarks/<int:pk>/submissions/", benchmark_api.submissions, name="api_benchmark_submissions"),
     path("releases/", api.releases, name="api_releases"),
     re_path(rf"^releases/{RELEASE}/archive/$", api.release_archive, name="api_release_archive"),
 ]

@@ -551,6 +551,12 @@ ROUTES = {
     "benchmark_remove": Route({MANAGER}, post=302, with_=a_benchmark),
     "benchmark_score": Route({MANAGER}, post=302, with_=a_scored_benchmark),
     "benchmark_submission_remove": Route({MANAGER}, post=302, with_=a_sent_file),
+    "api_benchmarks": api({MANAGER, VIEWER}, get=200, with_=accuracies),
+    "api_benchmark": api({MANAGER, VIEWER}, get=200, with_=a_scored_benchmark),
+    "api_benchmark_questions": api({MANAGER, VIEWER}, get=200, with_=a_benchmark),
+    "api_benchmark_submissions": api(
+        {MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}, with_=a_benchmark
+    ),
     "api_submissions": api({MANAGER, VIEWER}, get=200, post={MANAGER: 400, "*": 404}),
     "api_submission": api({MANAGER}, get=200, with_=a_submission),
     "api_curve": api(

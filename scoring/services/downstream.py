@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
@@ -22,7 +23,16 @@ from annotation.protocol.sentences import say
 from annotation.services import jobs
 from annotation.services.errors import Refused
 from scoring.models import Benchmark, BenchmarkQuestion, BenchmarkResponse, BenchmarkSubmission, Evaluation
-from scoring.services.benchmarks import BOARD, CHUNK, evaluation_digest, latest_runs
+from scoring.services.benchmarks import (
+    BOARD,
+    CHUNK,
+    Sent,
+    check_names,
+    evaluation_digest,
+    latest_runs,
+    read_sent,
+    store_sent,
+)
 from scoring.services.kept_sentences import as_measured, with_sentences
 from scoring.stats import choice, generation
 from scoring.stats.proportions import RESAMPLES, reasons
@@ -102,6 +112,49 @@ def score(submission: BenchmarkSubmission, progress: Progress = silent) -> Docum
     found = list(responses.select_related("question").iterator(CHUNK))
     questions, said = [one.question for one in found], [one.said for one in found]
     return statistics_of(submission.benchmark, questions, said, progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """A submission that fits and is stored; `repeated` where it was there before, `job` where it is to be scored."""
+
+    submission: BenchmarkSubmission
+    sent: Sent
+    repeated: bool
+    job: Job | None
+
+
+def take_in(
+    benchmark: Benchmark,
+    data: bytes,
+    *,
+    file_name: str,
+    system: str,
+    run: str,
+    human: bool,
+    by: User,
+    replaces_others: bool,
+) -> Taken:
+    """Check what a model said, store it and ask for its scoring.
+
+    SubmissionError with every row, FormatError, ProtocolError or Refused where nothing is stored.
+    """
+    check_names(system, run)
+    check_scorable(benchmark)
+    sent = read_sent(benchmark, data, file_name=file_name)
+    with transaction.atomic():
+        stored, repeated = store_sent(
+            benchmark,
+            sent,
+            file_name=file_name,
+            system=system,
+            run=run,
+            human=human,
+            by=by,
+            replaces_others=replaces_others,
+        )
+        job = request_scoring(benchmark, by=by) if stored.scored_at is None else None
+    return Taken(submission=stored, sent=sent, repeated=repeated, job=job)
 
 
 # Lines ----------------------------------------------------------------------------------------------------------

@@ -26,18 +26,16 @@ from annotation.tasks import wake
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 from scoring.benchmark_forms import BenchmarkForm, BenchmarkSubmissionForm
-from scoring.models import Benchmark, BenchmarkSubmission, Board
+from scoring.models import Benchmark, BenchmarkSubmission
+from scoring.permissions import may_send_in
 from scoring.reports.downstream import TITLES
 from scoring.reports.table import why
 from scoring.services.benchmarks import (
     BOARD,
     add_benchmark,
-    check_names,
     open_questions,
-    read_sent,
     remove_benchmark,
     remove_submission,
-    store_sent,
 )
 from scoring.services.downstream import (
     ACCURACIES,
@@ -45,6 +43,7 @@ from scoring.services.downstream import (
     kept_accuracies,
     kept_board,
     request_scoring,
+    take_in,
 )
 from scoring.services.targets import SubmissionError
 from scoring.views.reports import FILES, as_text
@@ -119,7 +118,7 @@ def benchmark(request: PersonRequest, member: Membership, pk: int) -> HttpRespon
     found = _find(member, pk)
     if request.method != "POST":
         return _page(request, member, found, BenchmarkSubmissionForm(kind=found.kind))
-    if not _may_submit(member):
+    if not may_send_in(member):
         raise Http404
     form = BenchmarkSubmissionForm(request.POST, request.FILES, kind=found.kind)
     if not form.is_valid():
@@ -138,24 +137,20 @@ def _send(
     request: PersonRequest, member: Membership, found: Benchmark, form: BenchmarkSubmissionForm
 ) -> None:
     data = form.cleaned_data
-    check_names(data["system"], data["run"])
-    check_scorable(found)
-    sent = read_sent(found, data["file"].read(), file_name=data["file"].name)
-    with transaction.atomic():
-        stored, repeated = store_sent(
-            found,
-            sent,
-            file_name=data["file"].name,
-            system=data["system"],
-            run=data["run"],
-            human=data["human"],
-            by=request.user,
-            replaces_others=member.role == MANAGER,
-        )
-        if stored.scored_at is None:
-            wake(request_scoring(found, by=request.user))
-    _tell(request, sent.warnings, sent.unknown_columns)
-    if repeated:
+    taken = take_in(
+        found,
+        data["file"].read(),
+        file_name=data["file"].name,
+        system=data["system"],
+        run=data["run"],
+        human=data["human"],
+        by=request.user,
+        replaces_others=member.role == MANAGER,
+    )
+    if taken.job is not None:
+        wake(taken.job)
+    _tell(request, taken.sent.warnings, taken.sent.unknown_columns)
+    if taken.repeated:
         messages.info(request, _("This very file was sent in before under these names; nothing was added."))
     else:
         messages.success(request, _("The file fits. The worker scores it; reload this page in a moment."))
@@ -179,7 +174,7 @@ def _page(
         **_issues(issues),
         "kept": kept,
         "worker": worker_health(),
-        "may_submit": _may_submit(member),
+        "may_submit": may_send_in(member),
         "sent": list(sent),
         "pseudonyms": dict(member.campaign.memberships.values_list("user", "pseudonym")),
         "formats": FORMATS,
@@ -197,14 +192,6 @@ def _undefined(document: dict[str, Any] | None) -> list[str]:
     """Why figures of a board are not there, each reason once."""
     systems = [] if document is None else document["systems"]
     return why([figure for one in systems for figure in one["figures"].values()])
-
-
-def _may_submit(member: Membership) -> bool:
-    """Managers, and viewers where the campaign's board lets them send in."""
-    if member.campaign.archived_at is not None:
-        return False
-    opened = Board.objects.filter(campaign=member.campaign).exclude(audience=Board.Audience.CLOSED)
-    return member.role == MANAGER or opened.exists()
 
 
 def _issues(issues: Sequence[RowIssue]) -> dict[str, Any]:
