@@ -1,12 +1,13 @@
 """A compositional test set and what it is checked against: compounds in contexts, an inventory, plain sentences."""
 
+import json
 from collections.abc import Iterator
 
 from annotation.formats.cells import is_blank, whole_number
 from annotation.formats.columns import match_columns, needed_texts, records
 from annotation.formats.decoding import detect_encoding, text_lines
 from annotation.formats.errors import FormatError, RowIssue
-from annotation.formats.strict_json import JsonError, Number, SyntaxFault, parse
+from annotation.formats.strict_json import HALF_A_CHARACTER, HALF_PAIR, JsonError, Number, SyntaxFault, parse
 from annotation.formats.tables import read_table
 from annotation.protocol.compound_set import SetRow
 from annotation.protocol.errors import ProtocolError
@@ -75,6 +76,8 @@ def read_inventory_file(data: bytes) -> AtomInventory:
     text = "\n".join(_lines(data))
     try:
         document = parse(text)
+        if HALF_A_CHARACTER.search(json.dumps(document, ensure_ascii=False)):
+            raise FormatError(HALF_PAIR)
         if isinstance(document, dict) and isinstance(document.get("contexts"), Number):
             document["contexts"] = whole_number(document["contexts"]) or 0
         return read_inventory(document)

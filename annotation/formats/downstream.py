@@ -22,7 +22,7 @@ from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.keys import unit_key
 from annotation.formats.reading import Reading
 from annotation.formats.rows import FileRows, Row, Table, in_line_order
-from annotation.formats.strict_json import JsonError, parse
+from annotation.formats.strict_json import HALF_A_CHARACTER, HALF_PAIR, JsonError, parse
 from annotation.protocol.sentences import say, say_count
 from annotation.protocol.text import fold_key
 
@@ -389,6 +389,9 @@ def _listed(record: Record, name: str, text: str, problems: list[RowIssue]) -> t
         return ()
     if any("\0" in one for one in found):
         problems.append(RowIssue(record.line, name, say("The text holds U+0000, which cannot be stored.")))
+        return ()
+    if any(map(HALF_A_CHARACTER.search, found)):
+        problems.append(RowIssue(record.line, name, HALF_PAIR))
         return ()
     return tuple(found)
 

@@ -6,7 +6,6 @@ twice, NaN and Infinity (1e999 too), lone surrogates.
 """
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,10 +13,9 @@ from annotation.formats.cells import excerpt, is_blank
 from annotation.formats.decoding import Encoding, text_stream
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.rows import Row, Table
-from annotation.formats.strict_json import JsonError, SyntaxFault, parse
+from annotation.formats.strict_json import HALF_A_CHARACTER, HALF_PAIR, JsonError, SyntaxFault, parse
 from annotation.protocol.sentences import say
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _CONSTANT_NAMES = {True: "true", False: "false"}
 
 
@@ -108,8 +106,5 @@ def _text(value: Any) -> str | None:
 
 def _surrogates(line: int, names: tuple[str, ...], cells: tuple[str | None, ...]) -> Iterator[RowIssue]:
     for name, cell in zip(names, cells, strict=True):
-        if cell and not cell.isascii() and _SURROGATE.search(cell):
-            message = say(
-                "The text holds half of a surrogate pair (such as \\ud83d alone), which is no character."
-            )
-            yield RowIssue(line, excerpt(name), message)
+        if cell and not cell.isascii() and HALF_A_CHARACTER.search(cell):
+            yield RowIssue(line, excerpt(name), HALF_PAIR)

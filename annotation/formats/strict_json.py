@@ -5,6 +5,7 @@ is written ("3.10" stays "3.10"): it is a text that remembers to have been a num
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from math import isinf
@@ -14,6 +15,8 @@ from annotation.formats.cells import excerpt
 from annotation.formats.errors import FormatError
 from annotation.protocol.sentences import say
 
+HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")  # what an escape can say, and no file or database can hold
+HALF_PAIR = say("The text holds half of a surrogate pair (such as \\ud83d alone), which is no character.")
 _BLANK = " \t\r\n"
 
 

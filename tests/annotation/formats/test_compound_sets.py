@@ -57,6 +57,7 @@ def test_it_reads_an_inventory() -> None:
         (b"[]", None, "not a JSON object"),
         (json.dumps(INVENTORY | {"contexts": 2.5}).encode(), None, "contexts"),
         (json.dumps(INVENTORY | {"kinds": {"N": [None]}}).encode(), None, "N"),
+        (json.dumps(INVENTORY | {"name": "\ud800"}).encode(), None, "half of a surrogate pair"),
     ],
 )
 def test_an_inventory_that_cannot_be_read_says_why(content: bytes, line: Any, message: str) -> None:

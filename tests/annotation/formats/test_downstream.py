@@ -88,6 +88,17 @@ def test_what_is_no_list_of_texts_is_named(cell: str) -> None:
     assert where(found.errors) == [(2, "references")]
 
 
+@pytest.mark.parametrize("cell", ['"[""\\ud800""]"', '"[""sleep"", ""rest\\udfff""]"'])
+def test_half_a_character_in_a_list_is_named(cell: str) -> None:
+    """An escape can say it, PostgreSQL and METEOR cannot take it, and a board with it would never be made."""
+    found = read_references(csv_table("head,relation,references", f"eat,xWant,{cell}"))
+    said = generations(f"eat,xWant,{cell}", header="head,relation,hypotheses")
+
+    assert where(found.errors) == [(2, "references")]
+    assert where(said.errors) == [(2, "hypotheses")]
+    assert "half of a surrogate pair" in found.errors[0].message
+
+
 def test_a_list_elsewhere_stays_an_error() -> None:
     found = read_references(jsonl_table({"head": ["eat"], "relation": "xWant", "references": ["sleep"]}))
 
