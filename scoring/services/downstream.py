@@ -106,10 +106,12 @@ def statistics_of(
     return {"rows": {name: values.tolist() for name, values in rows.items()}, "told": told}
 
 
-def score(submission: BenchmarkSubmission, progress: Progress = silent) -> Document:
-    """The statistics of a stored submission, worked out anew."""
+def score(submission: BenchmarkSubmission, progress: Progress = silent) -> Document | None:
+    """The statistics of a stored submission, worked out anew; None where it was removed meanwhile."""
     responses = BenchmarkResponse.objects.filter(submission=submission).order_by("question__position")
     found = list(responses.select_related("question").iterator(CHUNK))
+    if not found:
+        return None
     questions, said = [one.question for one in found], [one.said for one in found]
     return statistics_of(submission.benchmark, questions, said, progress)
 
@@ -573,10 +575,10 @@ def downstream_work(job: Job, progress: Callable[..., None]) -> Callable[[], Doc
 def score_waiting(
     benchmark: Benchmark, *, again: bool = False, progress: Callable[..., None] = silent
 ) -> int:
-    """Score the submissions that wait, or all `again`; returns how many."""
+    """Score the submissions that wait, or all `again`; returns how many. What is removed meanwhile is passed over."""
     waiting = benchmark.submissions.defer("statistics").select_related("benchmark")
     found = list(waiting if again else waiting.filter(scored_at__isnull=True))
-    total = SHARES * len(found)
+    total, scored = SHARES * len(found), 0
     for number, submission in enumerate(reversed(found)):
         before = SHARES * number
 
@@ -585,8 +587,12 @@ def score_waiting(
 
         told(0, 1)
         statistics = score(submission, told)
-        benchmark.submissions.filter(pk=submission.pk).update(statistics=statistics, scored_at=timezone.now())
-    return len(found)
+        if statistics is not None:
+            benchmark.submissions.filter(pk=submission.pk).update(
+                statistics=statistics, scored_at=timezone.now()
+            )
+            scored += 1
+    return scored
 
 
 Made = tuple[str, int | None, str, Document | None]  # the kind, the benchmark, what it rests on, the document

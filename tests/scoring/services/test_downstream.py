@@ -14,6 +14,7 @@ from annotation.services.errors import Refused
 from scoring.models import Benchmark, BenchmarkResponse, BenchmarkSubmission, Evaluation
 from scoring.records import as_csv
 from scoring.reports import as_latex, as_markdown
+from scoring.services import downstream as downstream_service
 from scoring.services.benchmarks import (
     BOARD,
     add_benchmark,
@@ -421,6 +422,26 @@ def test_a_job_that_runs_twice_keeps_one_table(campaign: Campaign) -> None:
 
     assert kept_board(benchmark).document == first
     assert Evaluation.objects.filter(kind=BOARD).count() == 1
+
+
+@pytest.mark.parametrize("kind", ["choice", "generation"])
+def test_a_submission_that_is_removed_while_others_are_scored_stops_nothing(
+    campaign: Campaign, without_java: None, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    make, text = (choices_benchmark, chosen(10)) if kind == "choice" else (pairs_benchmark, SAID)
+    benchmark = make(campaign)
+    sent = [send(benchmark, text, name) for name in ("first", "second", "third")]
+    real = downstream_service.score
+
+    def score_and_remove(submission: BenchmarkSubmission, *told: Any) -> Any:
+        found = real(submission, *told)
+        BenchmarkSubmission.objects.filter(pk=sent[1].pk).delete()
+        return found
+
+    monkeypatch.setattr(downstream_service, "score", score_and_remove)
+
+    assert score_waiting(benchmark) == 2
+    assert not benchmark.submissions.filter(scored_at__isnull=True).exists()
 
 
 def test_with_the_last_submission_its_table_goes(campaign: Campaign) -> None:
