@@ -236,6 +236,7 @@ class _Known:
             if before not in self._after:
                 self._before.add(before, before)
             self._after[before].add(after)
+        self._lengths = {before: {len(after) for after in found} for before, found in self._after.items()}
 
     def _frame(self, row: SetRow) -> tuple[_Words, _Words] | None:
         """The words around the compound; None where it does not stand in its source."""
@@ -293,8 +294,8 @@ class _Known:
                 after = self._after[before]
                 self.known_frames.update(
                     (before, rest)
-                    for start in range(end + 1, len(words) + 1)
-                    if (rest := tuple(words[start:])) in after
+                    for length in self._lengths[before]
+                    if end + length < len(words) and (rest := tuple(words[len(words) - length :])) in after
                 )
 
     def seen_compounds(self) -> Iterator[Violation]:

@@ -199,6 +199,30 @@ def test_a_sentence_is_looked_at_as_often_for_many_compounds_as_for_few(
     assert walks == of_few > 0
 
 
+class _Counted(list[str]):
+    """Words that count how many of them were looked at in pieces."""
+
+    looked_at = 0
+
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        _Counted.looked_at += len(found) if isinstance(at, slice) else 1
+        return found
+
+
+def test_a_long_line_is_looked_at_as_often_a_word_as_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text whose line ends were lost is one line of all its words."""
+    read = compound_set._words
+    monkeypatch.setattr(compound_set, "_words", lambda *asked: _Counted(read(*asked)))
+    of_set = rows("every dog", ("{} slept .", "yesterday {} slept .", "we saw {}"))
+    looked_at = []
+    for n in (1000, 2000):
+        _Counted.looked_at = 0
+        check_compound_set(of_set, training=["yesterday we saw it . " * n])
+        looked_at.append(_Counted.looked_at)
+    assert looked_at[1] < 2.1 * looked_at[0]
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
