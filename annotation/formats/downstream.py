@@ -102,6 +102,9 @@ class _References(Reading[Question]):
 
     column: str
     pairs: dict[str, Question] = field(default_factory=dict)
+    there: dict[str, Counter[str]] = field(
+        default_factory=dict
+    )  # by pair, how often each reference, as compared
 
     def row(self, record: Record, problems: list[RowIssue]) -> Question | None:
         texts = needed_texts(record, PAIR, problems)
@@ -115,7 +118,7 @@ class _References(Reading[Question]):
 
     def keep(self, row: Question, record: Record) -> None:
         before = self.pairs.get(row.key)
-        there = Counter(map(fold_key, before.gold if before else ()))
+        there = self.there.setdefault(row.key, Counter())
         for text in row.gold:
             there[fold_key(text)] += 1
             if there[fold_key(text)] == 2:

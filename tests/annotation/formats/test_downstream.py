@@ -2,6 +2,7 @@
 
 import pytest
 
+from annotation.formats import downstream
 from annotation.formats.downstream import (
     CHOICE,
     GENERATION,
@@ -15,6 +16,7 @@ from annotation.formats.downstream import (
 )
 from annotation.formats.errors import FormatError, MissingColumns, RowIssue
 from annotation.formats.rows import FileRows
+from annotation.protocol.text import fold_key
 from tests.annotation.formats.files import csv_table, jsonl_table
 
 REFERENCES = "head,relation,reference"
@@ -69,6 +71,20 @@ def test_a_reference_that_comes_twice_counts_twice_with_a_warning() -> None:
 
     assert found.rows[0].gold == ("sleep", "sleep ")
     assert where(found.warnings) == [(3, "reference")]
+
+
+def test_of_many_references_of_one_pair_each_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    folded: list[str] = []
+
+    def fold(text: str) -> str:
+        folded.append(text)
+        return fold_key(text)
+
+    monkeypatch.setattr(downstream, "fold_key", fold)
+    found = references(*(f"eat,xWant,sleep {number}" for number in range(300)), "eat,xWant,sleep 7")
+
+    assert where(found.warnings) == [(302, "reference")]
+    assert len(folded) < 6 * 301
 
 
 @pytest.mark.parametrize(
