@@ -14,8 +14,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Sum, TextField
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce
+from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from annotation.models import Annotation, Arbitration, Assignment, Campaign, FinalLabel, Item, Job, Round
@@ -295,7 +297,7 @@ def _stale() -> Any:
     """Compared by revisions, not by clocks: an answer that was being saved while the rule ran is found too.
 
     A label is stale as well where an arbiter has decided since, or took back what was decided; and one that is carried
-    over where its source's is, or where the verdict on another is no longer carried to it, or by now is.
+    over where its source's is, or where it is carried from another by now, no longer, or only since.
     """
     return _counted_now().filter(_on_other_answers() | _carried_otherwise())
 
@@ -327,8 +329,10 @@ def _on_other_answers() -> Q:
 
 def _carried_otherwise() -> Q:
     of_source = _counted_now().filter(_on_other_answers(), item=OuterRef("source"))
+    names = KeyTextTransform(0, "item__final_label__inputs")  # its source when it was computed
     same = standing().filter(
         ~Exists(of_source),
+        Q(created_at__lte=OuterRef("computed_at")) | Q(Exact(Cast("source", TextField()), names)),
         item=OuterRef("item"),
         source__final_label__label=OuterRef("label"),
         source__final_label__reason=OuterRef("reason"),

@@ -409,6 +409,31 @@ class TestWhatEndsIt:
         finalize(campaign)
         assert verify(campaign) == []
 
+    def test_a_label_that_is_carried_from_another_by_now_is_stale(self, tmp_path: Path) -> None:
+        made, mei = new_campaign("compound", k=1), make_user("mei")
+        for name, rest in (("one", "挥手。"), ("two", "招手！"), ("three", "招了招手！")):
+            load_rows(made, rows(rest=rest), tmp_path, system=name)
+        give_out(made, carry_over=wish(50))
+        answer_everything(made, says)
+        finalize(made)
+        able = standing().filter(source__carried_to__checked=True, item__final_label__label="1")
+        source = dict(able.values_list("item", "source"))
+
+        for pk in set(source.values()):
+            withdraw(made, pk, reason="broken", by=mei)
+        give_out(made, carry_over=wish(50))
+
+        again = dict(standing().filter(item__in=source).values_list("item", "source"))
+        assert again
+        assert all(again[item] != source[item] for item in again)
+        assert set(again) <= set(stale_of(made).values_list("item", flat=True))
+        assert verify(made) == []
+        answer_everything_open(made)
+        finalize(made)
+        for item, pk in again.items():
+            assert FinalLabel.objects.get(item=item).inputs == [str(pk), "1", None]
+        assert stale_labels(made) == 0
+
     def test_judgements_from_elsewhere_come_before_what_is_carried(self, campaign: Campaign) -> None:
         row = a_carried()
         judge_rows(
