@@ -1,13 +1,12 @@
 """Verdicts that are carried over: their error, from the translations that were judged anyway."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from annotation.models import Assignment, Campaign, CarryOver, Round
 from annotation.protocol.base import get_protocol
-from annotation.services.carried import standing
 from annotation.services.exports import names_of
 from scoring.services.doubles import repeats_of
 from scoring.services.first_answers import first_answers
@@ -18,14 +17,16 @@ Document = dict[str, Any]
 CHUNK = 5000
 
 
-def carried_error(campaign: Campaign, *, carried: int, seed: int, resamples: int) -> Document:
-    """What is `carried` (labels), from how many sources, by which rules, and how often it would have been another."""
-    stands = standing().filter(campaign=campaign)
-    rules = stands.order_by("rule").values_list("rule", flat=True).distinct()
+def carried_error(campaign: Campaign, *, carried: Collection[int], seed: int, resamples: int) -> Document:
+    """Of the items whose label is `carried`: how many, from how many sources, by which rules, and how often such a
+    label would have been another.
+    """
+    rows = CarryOver.objects.filter(campaign=campaign, checked=False).values_list("item", "source", "rule")
+    counted = [(source, rule) for item, source, rule in rows.iterator(CHUNK) if item in carried]
     return {
-        "labels": carried,
-        "sources": stands.order_by().values("source").distinct().count(),
-        "rules": list(rules),
+        "labels": len(carried),
+        "sources": len({source for source, _rule in counted}),
+        "rules": sorted({rule for _source, rule in counted}),
         **error_of(campaign, seed=seed, resamples=resamples).as_json(),
     }
 

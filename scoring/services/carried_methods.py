@@ -17,7 +17,7 @@ def carried_sentences(
     """Nothing where no label is carried over. `figures`: whether what is made of answers may be told."""
     if not labels.carried:
         return []
-    found = carried_error(campaign, carried=len(labels.carried), seed=seed, resamples=resamples)
+    found = carried_error(campaign, carried=labels.carried, seed=seed, resamples=resamples)
     told = say(
         "Translations that render their compound, found by a lexicon of renderings, exactly like another one of the "
         "same sentence were not judged but took its label: labels {labels}, sources {sources}, rule {rules}; error "

@@ -87,7 +87,7 @@ def comparison(
         "judging": judging(
             campaign,
             _unlike(campaign, runs, titles, places, items),
-            carried=len(found_labels.carried),
+            carried=found_labels.carried,
             **drawing,
         ),
         **_carried(titles, instances),

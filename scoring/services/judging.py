@@ -177,7 +177,7 @@ def _sets(
 
 
 def judging(
-    campaign: Campaign, pairs: Sequence[Unlike], *, carried: int, seed: int, resamples: int
+    campaign: Campaign, pairs: Sequence[Unlike], *, carried: Collection[int], seed: int, resamples: int
 ) -> Document:
     """Pairs not judged alike, in words as well; the shift where any were judged in different batches; and where labels
     are carried over, with which error.

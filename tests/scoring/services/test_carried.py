@@ -234,7 +234,8 @@ class TestMethods:
 
         text = report(made, "methods", ASKED)["text"]["en"]
 
-        assert "labels 1, sources" in text
+        assert "labels 1, sources 1, rule carry-over|ver:1|" in text
+        assert report(made, "comparison", ASKED)["judging"]["carry_over"]["sources"] == 1
         assert "such verdicts" not in text
 
 
