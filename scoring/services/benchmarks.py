@@ -118,7 +118,11 @@ def _check_name(name: str, empty: str) -> None:
     if is_blank(name):
         raise Refused(empty)
     if len(name) > NAME_LENGTH or not name.isprintable():
-        raise Refused(_("A name has at most 100 characters, all of them visible."))
+        raise Refused(_invisible())
+
+
+def _invisible() -> str:
+    return _("A name has at most 100 characters, all of them visible.")
 
 
 def remove_benchmark(benchmark: Benchmark, *, by: User | None) -> None:
@@ -243,7 +247,7 @@ def check_names(system: str, run: str) -> None:
     """Refused where a system has no name, or a name could not be told from its neighbours."""
     _check_name(system.strip(), _("Name the system."))
     if run:
-        _check_name(run, "")
+        _check_name(run, _invisible())
 
 
 def remove_submission(submission: BenchmarkSubmission, *, by: User | None) -> None:

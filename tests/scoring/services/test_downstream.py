@@ -384,6 +384,13 @@ def test_without_the_extra_nothing_is_scored_and_a_sentence_says_what_to_install
     check_scorable(choices_benchmark(campaign))
 
 
+def test_a_run_that_cannot_be_seen_is_refused_with_a_sentence(campaign: Campaign) -> None:
+    benchmark = choices_benchmark(campaign)
+
+    with pytest.raises(Refused, match="all of them visible"):
+        send(benchmark, chosen(3), "base", "\u200b")
+
+
 # The job
 
 
