@@ -138,6 +138,11 @@ def carried_over(found: Document | None) -> list[Table]:
     ]  # fmt: skip
     remarks = [
         f"labels carried over: {found['labels']}, from {found['sources']} translations",
+        *(
+            [f"left out, source on the same screen: {found['on_one_screen']}"]
+            if "on_one_screen" in found
+            else []
+        ),
         *found["rules"],
         found["signature"],
     ]

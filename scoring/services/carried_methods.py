@@ -26,7 +26,19 @@ def carried_sentences(
         sources=f"{found['sources']:,}",
         rules=listed(found["rules"]) if found["rules"] else "–",
     )
-    return [told, *(_error(found["pooled"], found["signature"]) if figures else [])]
+    return [told, *([*_error(found["pooled"], found["signature"]), *_beside(found)] if figures else [])]
+
+
+def _beside(found: Document) -> list[Sentence]:
+    if "on_one_screen" not in found:
+        return []
+    return [
+        say(
+            "Verdicts that were given with the source on the same screen ({n}) are left out here, since nobody gave "
+            "them apart from it.",
+            n=f"{found['on_one_screen']:,}",
+        )
+    ]
 
 
 def _error(pooled: Document, signature: str) -> list[Sentence]:
@@ -34,7 +46,8 @@ def _error(pooled: Document, signature: str) -> list[Sentence]:
     if differs["percent"] is None:
         return [
             say(
-                "Of those that could have been carried over and were judged anyway none has all its verdicts yet."
+                "Of those that could have been carried over and were judged anyway none has all its verdicts, given "
+                "apart from its source, yet."
             )
         ]
     return [

@@ -181,6 +181,23 @@ class TestError:
 
         assert found["differs"]["n"] == 2 * n_checked - 1
 
+    def test_what_stood_beside_its_source_on_one_screen_tells_nothing(self, tmp_path: Path) -> None:
+        """Where all translations are shown at once, nobody judges the one without the other."""
+        made = two_systems(tmp_path)
+        Campaign.objects.filter(pk=made.pk).update(display=Campaign.Display.SIDE_BY_SIDE)
+        made.refresh_from_db()
+        give_out(made, carry_over=wish(20))
+        answer_everything(made, says)
+        finalize(made)
+        for design in main_round(made).designs.all():
+            close_batch(made, design.pk, by=None)
+
+        found = report(made, "comparison", ASKED)["judging"]["carry_over"]
+
+        assert found["on_one_screen"] == CarryOver.objects.filter(checked=True).count()
+        assert (found["pooled"]["differs"]["n"], found["pooled"]["differs"]["percent"]) == (0, None)
+        assert "with the source on the same screen (10)" in report(made, "methods", ASKED)["text"]["en"]
+
     def test_it_costs_as_many_queries_however_much_there_is(self, tmp_path: Path) -> None:
         costs = []
         for slug, n in (("small", 10), ("large", 60)):
