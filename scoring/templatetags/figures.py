@@ -37,28 +37,33 @@ register = template.Library()
 LONG_WORDS = 20  # letters; shorter ones stay in one piece
 
 
+def minus(figures: str) -> str:
+    """As they stand on a page: with the sign; a file has the hyphen, which programs read."""
+    return figures.replace("-", "−")
+
+
 @register.filter
 def percent(value: float | None) -> str:
     """A percentage with two decimals."""
-    return reports.percent(value)
+    return minus(reports.percent(value))
 
 
 @register.filter
 def coefficient(value: float | None) -> str:
     """A coefficient with four decimals and its sign."""
-    return reports.coefficient(value)
+    return minus(reports.coefficient(value))
 
 
 @register.filter
 def percent_interval(bounds: Sequence[float] | None) -> str:
     """An interval of percentages."""
-    return reports.interval(bounds or None, reports.percent)
+    return minus(reports.interval(bounds or None, reports.percent))
 
 
 @register.filter
 def coefficient_interval(bounds: Sequence[float] | None) -> str:
     """An interval of a coefficient."""
-    return reports.interval(bounds, reports.coefficient)
+    return minus(reports.interval(bounds, reports.coefficient))
 
 
 @register.filter
@@ -178,14 +183,14 @@ def model_word(name: str) -> str:
 @register.filter
 def points(value: float | None) -> str:
     """A difference of percentages, with its sign."""
-    return "–" if value is None else f"{value:+.2f}"
+    return "–" if value is None else minus(f"{value:+.2f}")
 
 
 @register.simple_tag
 def figure(found: Mapping[str, Any]) -> SafeString:
     """A coefficient's value, or a dash that says why to whoever points at it or has it read out."""
     if found["value"] is not None:
-        return format_html("{}", reports.coefficient(found["value"]))
+        return format_html("{}", coefficient(found["value"]))
     why = reason(found["reason"])
     return format_html(
         '<abbr class="undefined" title="{}">–<span class="visually-hidden"> {}</span></abbr>', why, why
