@@ -182,8 +182,10 @@ def model_word(name: str) -> str:
 
 @register.filter
 def points(value: float | None) -> str:
-    """A difference of percentages, with its sign."""
-    return "–" if value is None else minus(f"{value:+.2f}")
+    """A difference of percentages, with its sign; none has none."""
+    if value is None:
+        return "–"
+    return minus(f"{value:+.2f}") if round(value, 2) else "0.00"
 
 
 @register.simple_tag

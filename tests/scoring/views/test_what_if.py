@@ -73,7 +73,7 @@ def test_it_shows_what_turns_and_how_figures_move(mei: User, tmp_path: Path) -> 
     assert re.search(
         r"Now → not plausible → plausible → the answers are split not plausible 2 0 2 plausible 0 2 2", page
     )
-    assert re.search(r"Share of plausible triples 50\.00 [\d. –]+ 50\.00 [\d. –]+ \+0\.00", page)
+    assert re.search(r"Share of plausible triples 50\.00 [\d. –]+ 50\.00 [\d. –]+ 0\.00", page)
     assert "Experts (human performance) AUC" in page
     assert re.search(r"Expert Now Then Difference A1 ", page)
     assert "ada" not in page
