@@ -90,7 +90,7 @@ def test_it_shows_the_error_rates_of_compounds_and_what_a_model_knows(mei: User,
     warned = text_of(client_of(mei).get(f"{PAGE}?model=dawid-skene"))
     assert "No item has three answers." in warned
     assert "The search settled after" in warned
-    assert re.search(r"Shares it takes for true: wrong [\d.]+ % ?, correct [\d.]+ % ?\.", warned)
+    assert re.search(r"Shares it takes for true: wrong [\d.]+ % ?, correct [\d.]+ %", warned)
     assert "Competence Finds “wrong” Finds “correct” A1" in warned
 
 
