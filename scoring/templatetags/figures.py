@@ -124,7 +124,10 @@ def group_title(name: str) -> str:
 
 @register.filter
 def value_word(value: str) -> str:
-    """A row's head: a name as it is, a word in the language of the page."""
+    """A row's head: a name as it is, a word in the language of the page, a range with its dash."""
+    first, _hyphen, last = value.partition("-")
+    if first.isdecimal() and last.isdecimal():
+        return f"{first}–{last}"
     return str(VALUES.get(value, value))
 
 
