@@ -140,11 +140,16 @@ def _preview_page(
     job = asked.order_by("-id").first()
     found = upload.result or upload.preview or {}
     adapter = SHAPES.get(found.get("shape", ""))
+    sample = found.get("sample", {})
     context = {
         "shape": adapter and adapter.title,
         "not_carried": [translated(sentence) for sentence in adapter.lacks] if adapter else [],
         "upload": upload,
         "found": found,
+        "sample": [
+            (line, list(zip(sample["columns"], cells, strict=False)))
+            for line, cells in sample.get("rows", ())
+        ],
         "job": job,
         "job_line": job and JobLine(job, job_title(job, {})),
         "at_work": job is not None and job.state in (Job.State.PENDING, Job.State.RUNNING),

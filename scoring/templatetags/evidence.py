@@ -43,6 +43,12 @@ def middle(times: Mapping[str, Any]) -> str:
 
 
 @register.filter
+def range_word(screens: str) -> str:
+    """The first and the last screen of a range, with the dash that stands between numbers."""
+    return screens.replace("-", "–")
+
+
+@register.filter
 def given_label(label: str, campaign: Campaign) -> str:
     """An answer in the campaign's words."""
     wording = wording_of(campaign)

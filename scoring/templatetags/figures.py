@@ -37,28 +37,33 @@ register = template.Library()
 LONG_WORDS = 20  # letters; shorter ones stay in one piece
 
 
+def minus(figures: str) -> str:
+    """As they stand on a page: with the sign; a file has the hyphen, which programs read."""
+    return figures.replace("-", "−")
+
+
 @register.filter
 def percent(value: float | None) -> str:
     """A percentage with two decimals."""
-    return reports.percent(value)
+    return minus(reports.percent(value))
 
 
 @register.filter
 def coefficient(value: float | None) -> str:
     """A coefficient with four decimals and its sign."""
-    return reports.coefficient(value)
+    return minus(reports.coefficient(value))
 
 
 @register.filter
 def percent_interval(bounds: Sequence[float] | None) -> str:
     """An interval of percentages."""
-    return reports.interval(bounds or None, reports.percent)
+    return minus(reports.interval(bounds or None, reports.percent))
 
 
 @register.filter
 def coefficient_interval(bounds: Sequence[float] | None) -> str:
     """An interval of a coefficient."""
-    return reports.interval(bounds, reports.coefficient)
+    return minus(reports.interval(bounds, reports.coefficient))
 
 
 @register.filter
@@ -119,7 +124,10 @@ def group_title(name: str) -> str:
 
 @register.filter
 def value_word(value: str) -> str:
-    """A row's head: a name as it is, a word in the language of the page."""
+    """A row's head: a name as it is, a word in the language of the page, a range with its dash."""
+    first, _hyphen, last = value.partition("-")
+    if first.isdecimal() and last.isdecimal():
+        return f"{first}–{last}"
     return str(VALUES.get(value, value))
 
 
@@ -177,15 +185,17 @@ def model_word(name: str) -> str:
 
 @register.filter
 def points(value: float | None) -> str:
-    """A difference of percentages, with its sign."""
-    return "–" if value is None else f"{value:+.2f}"
+    """A difference of percentages, with its sign; none has none."""
+    if value is None:
+        return "–"
+    return minus(f"{value:+.2f}") if round(value, 2) else "0.00"
 
 
 @register.simple_tag
 def figure(found: Mapping[str, Any]) -> SafeString:
     """A coefficient's value, or a dash that says why to whoever points at it or has it read out."""
     if found["value"] is not None:
-        return format_html("{}", reports.coefficient(found["value"]))
+        return format_html("{}", coefficient(found["value"]))
     why = reason(found["reason"])
     return format_html(
         '<abbr class="undefined" title="{}">–<span class="visually-hidden"> {}</span></abbr>', why, why

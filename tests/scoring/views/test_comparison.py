@@ -76,7 +76,7 @@ def test_two_runs_of_one_system_stand_side_by_side(mei: User, tmp_path: Path) ->
     text = text_of(computed(client_of(mei), f"{PAGE}/"))
     assert "its 2 runs can be, two at a time" in text
     assert "nothing to compare it with" not in text
-    assert "Instance error rate base / 1 – base / 2 8 20.00 0.00 20.00" in text
+    assert "Instance error rate base / 1 – base / 2 8 20.00 0.00 +20.00" in text
     assert "p after Holm is held over all rows of this table." in text
 
 

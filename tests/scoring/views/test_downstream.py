@@ -87,7 +87,7 @@ def test_a_file_is_stored_scored_by_the_worker_and_read(cast: Cast) -> None:
     over_all = text_of(client_of(cast.vera).get(PAGE))
 
     assert answer.status_code == 302
-    assert "The worker is scoring" in waiting
+    assert "What was sent in waits to be scored" in waiting
     assert "75.00" in page
     assert "Signature: downstream|ver:1|" in page
     assert "How to read this" in page

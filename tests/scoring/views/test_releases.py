@@ -40,7 +40,7 @@ def test_a_manager_freezes_and_everybody_who_may_look_gets_the_file(campaign: Ca
     assert "Nothing was frozen yet" in text_of(client.get(RELEASES))
 
     page = text_of(client.post(RELEASES, FORM, follow=True))
-    assert "A release is being frozen" in page
+    assert "A release waits to be frozen" in page
     release_task(Job.objects.get(campaign=campaign, kind="release").pk)
 
     release = campaign.releases.get()

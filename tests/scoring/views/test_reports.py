@@ -244,8 +244,8 @@ def test_it_never_rounds_a_coefficient_to_nothing(mei: User, tmp_path: Path) -> 
 
     # cases/expected_values.json, c27: raw 0.95, kappa -0.02459, alpha -0.020513, AC1 0.947438
     assert "Raw agreement 0.9500" in page
-    assert "Cohen's κ -0.0246" in page
-    assert "Krippendorff's α, nominal -0.0205" in page
+    assert "Cohen's κ −0.0246" in page
+    assert "Krippendorff's α, nominal −0.0205" in page
     assert "Gwet's AC1 0.9474" in page
     assert "correct 195" in page
 

@@ -46,7 +46,7 @@ def test_a_plan_is_shown_with_its_cost_and_opened_by_its_hash(campaign: Campaign
     assert "Plan a spot check" in text_of(page)
     assert "Nothing is stored yet." in text_of(shown)
     assert "A3 was given none of these units" in text_of(shown)
-    assert "Accept with at most 1 errors among them" in text_of(shown)
+    assert "Accept with at most 1 error among them" in text_of(shown)
     assert not stored_by_looking
     assert "Spot check 1 is open." in text_of(done)
     assert "items are still to be judged" in text_of(done)
