@@ -102,9 +102,7 @@ class _References(Reading[Question]):
 
     column: str
     pairs: dict[str, Question] = field(default_factory=dict)
-    there: dict[str, Counter[str]] = field(
-        default_factory=dict
-    )  # by pair, how often each reference, as compared
+    there: dict[str, Counter[str]] = field(default_factory=dict)  # how often each reference, as compared
 
     def row(self, record: Record, problems: list[RowIssue]) -> Question | None:
         texts = needed_texts(record, PAIR, problems)
