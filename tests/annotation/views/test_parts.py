@@ -23,7 +23,17 @@ from annotation.services.parts import assign_parts, plan_parts
 from annotation.services.people import add_member
 from annotation.services.verify import verify
 from tests.factories import make_user
-from tests.material import answer_everything, compounds, load_rows, new_campaign, run, run_json, save, sheet, triples
+from tests.material import (
+    answer_everything,
+    compounds,
+    load_rows,
+    new_campaign,
+    run,
+    run_json,
+    save,
+    sheet,
+    triples,
+)
 from tests.pages import body_of, client_of, hidden, text_of
 from tests.shared import shared
 
