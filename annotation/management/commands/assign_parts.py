@@ -100,7 +100,7 @@ class Command(AssayCommand):
             round_, list(planned.loads), planned.loads, sample=planned.sample, carry=carry
         )
         saved = saving(campaign) if campaign.protocol == Campaign.Protocol.COMPOUND else None
-        more = {
+        more: dict[str, Any] = {
             "late_items": later.n_items,
             "later": later.as_json(),
             "completion": completion.as_json(),
