@@ -2,7 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 
@@ -21,8 +25,8 @@ def env_bool(name: str, *, default: bool = False) -> bool:
     raise ImproperlyConfigured(f"{name} must be yes or no, not {value!r}.")
 
 
-def env_int(name: str, default: int, *, low: int = 1) -> int:
-    """A whole number of at least `low`."""
+def env_int(name: str, default: int, *, low: int = 1, high: int | None = None) -> int:
+    """A whole number of at least `low` and at most `high`."""
     value = env_str(name, str(default))
     try:
         number = int(value)
@@ -30,7 +34,54 @@ def env_int(name: str, default: int, *, low: int = 1) -> int:
         raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}.") from None
     if number < low:
         raise ImproperlyConfigured(f"{name} must be at least {low}, not {number}.")
+    if high is not None and number > high:
+        raise ImproperlyConfigured(f"{name} must be at most {high}, not {number}.")
     return number
+
+
+def env_url(name: str, default: str) -> SplitResult:
+    """The address of a site, in its parts."""
+    value = env_str(name, default).rstrip("/")
+    try:
+        url = urlsplit(value)
+        usable = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ImproperlyConfigured(f"{name} must be like https://assay.example.org, not {value!r}.")
+    return url
+
+
+def env_database(name: str, default: str, **settings: Any) -> Any:
+    """The database at this address, as Django wants it. The address, which may hold a password, is not told."""
+    try:
+        return dj_database_url.parse(env_str(name, default), **settings)
+    except ValueError:  # of which those of dj_database_url are kinds
+        raise ImproperlyConfigured(
+            f"{name} must be like postgres://user:password@host/name or sqlite:///relative.db."
+        ) from None
+
+
+def env_folder(name: str, default: str) -> Path:
+    """A folder, made where there is none."""
+    path = Path(env_str(name, default)).absolute()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{name} must be a folder that can be made, not {str(path)!r} ({error.strerror})."
+        ) from None
+    return path
+
+
+def env_zone(name: str, default: str) -> str:
+    """A time zone that the machine knows."""
+    value = env_str(name, default)
+    try:
+        ZoneInfo(value)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        raise ImproperlyConfigured(f"{name} must be a time zone like Asia/Shanghai, not {value!r}.") from None
+    return value
 
 
 def env_list(name: str) -> list[str]:

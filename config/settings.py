@@ -2,19 +2,25 @@
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-import dj_database_url
 from csp.constants import NONE, SELF
-from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 from django.utils.translation import gettext_lazy as _
 
-from config.env import env_bool, env_int, env_list, env_str, secret_key
+from config.env import (
+    env_bool,
+    env_database,
+    env_folder,
+    env_int,
+    env_list,
+    env_str,
+    env_url,
+    env_zone,
+    secret_key,
+)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(env_str("ASSAY_DATA_DIR", "var")).absolute()
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+DATA_DIR = env_folder("ASSAY_DATA_DIR", "var")
 
 DEBUG = env_bool("DEBUG")
 SECRET_KEY = secret_key(DATA_DIR, make=get_random_secret_key())
@@ -22,14 +28,12 @@ SECRET_KEY = secret_key(DATA_DIR, make=get_random_secret_key())
 # Where we are
 
 HOST = env_str("HOST", "127.0.0.1")
-PORT = env_int("PORT", 8000)
-ASSAY_URL = env_str("ASSAY_URL", f"http://{'127.0.0.1' if HOST == '0.0.0.0' else HOST}:{PORT}").rstrip("/")
-_public = urlsplit(ASSAY_URL)
-if _public.scheme not in ("http", "https") or not _public.hostname:
-    raise ImproperlyConfigured(f"ASSAY_URL must be like https://assay.example.org, not {ASSAY_URL!r}.")
+PORT = env_int("PORT", 8000, high=65_535)
+_public = env_url("ASSAY_URL", f"http://{'127.0.0.1' if HOST == '0.0.0.0' else HOST}:{PORT}")
+ASSAY_URL = _public.geturl()
 
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
-if _public.hostname not in ALLOWED_HOSTS:
+if _public.hostname and _public.hostname not in ALLOWED_HOSTS:
     ALLOWED_HOSTS.append(_public.hostname)
 CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
 
@@ -95,9 +99,10 @@ TEMPLATES = [
 
 # Data
 
-DATABASE_URL = env_str("DATABASE_URL", f"sqlite:///{DATA_DIR / 'assay.sqlite3'}")
+_SQLITE = f"sqlite:///{DATA_DIR / 'assay.sqlite3'}"
+DATABASE_URL = env_str("DATABASE_URL", _SQLITE)
 if DATABASE_URL.startswith("sqlite"):
-    _path = Path(dj_database_url.parse(DATABASE_URL)["NAME"])
+    _path = Path(env_database("DATABASE_URL", _SQLITE)["NAME"])
     DATABASES: dict[str, Any] = {
         "default": {
             "ENGINE": "config.sqlite",
@@ -114,8 +119,8 @@ if DATABASE_URL.startswith("sqlite"):
     }
 else:
     DATABASES = {
-        "default": dj_database_url.parse(
-            DATABASE_URL, engine="config.postgresql", conn_max_age=600, conn_health_checks=True
+        "default": env_database(
+            "DATABASE_URL", _SQLITE, engine="config.postgresql", conn_max_age=600, conn_health_checks=True
         )
     }
 
@@ -184,7 +189,7 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = ["config.formats"]
 LANGUAGE_COOKIE_AGE = 31_536_000
 LANGUAGE_COOKIE_SAMESITE = "Lax"
-TIME_ZONE = env_str("TZ", "UTC")
+TIME_ZONE = env_zone("TZ", "UTC")
 USE_TZ = True
 
 # Files that do not change
@@ -208,6 +213,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [
         "rest_framework.permissions.IsAuthenticated",
         "annotation.api.permissions.MeantForCaller",
+        "annotation.api.parameters.KnownParameters",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],

@@ -87,7 +87,9 @@ def questions(request: Request, slug: str, pk: int) -> HttpResponseBase:
     if form not in FORMATS:
         raise serializers.ValidationError({"format": f"There is {', '.join(FORMATS)}."})
     columns, rows = open_questions(found)
-    response = StreamingHttpResponse(write_table(form, list(columns), rows), content_type=CONTENT_TYPES[form])
+    response = StreamingHttpResponse(
+        write_table(form, list(columns), rows, mark=False), content_type=CONTENT_TYPES[form]
+    )
     name = f"{slug}-benchmark-{found.pk}-questions.{form}"
     response.headers["Content-Disposition"] = content_disposition(name)
     return response

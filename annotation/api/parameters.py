@@ -1,6 +1,10 @@
-"""What the addresses for programs have in common: who asks, and numbers in the query."""
+"""What the addresses for programs have in common: who asks, and what the query may hold."""
 
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from annotation.models import User
@@ -28,3 +32,39 @@ def whole_number(request: Request, name: str, default: int | None = None) -> int
     if not (raw.isascii() and raw.isdigit() and len(raw) < 16):
         raise serializers.ValidationError({name: "This is a whole number."})
     return int(raw)
+
+
+class KnownParameters(BasePermission):
+    """Whoever may ask at all asks by parameters that the address declares (`extend_schema`); any other is a 400.
+
+    A slip such as `?fromat=csv` would be answered with something else than was asked for.
+    """
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        if not request.query_params:
+            return True
+        known = _declared(request, view)
+        unknown = next((name for name in request.query_params if name not in known), None)
+        if unknown is not None:
+            there = f"there are: {', '.join(known)}" if known else "there are none"
+            raise serializers.ValidationError(
+                {"detail": f"There is no parameter “{unknown[:100]}” here; {there}."}
+            )
+        return True
+
+
+def _declared(request: Request, view: Any) -> list[str]:
+    """The names of the query parameters in the description of this address and method."""
+    handler = getattr(view, str(request.method).lower(), None)
+    kind = getattr(handler, "kwargs", {}).get("schema")
+    if kind is None:
+        return []
+    schema = kind()
+    schema.view, schema.method = view, request.method
+    names: list[str] = []
+    for parameter in schema.get_override_parameters():
+        if not isinstance(parameter, OpenApiParameter):  # a serializer of all of them
+            names += parameter().fields
+        elif parameter.location == OpenApiParameter.QUERY:
+            names.append(parameter.name)
+    return names

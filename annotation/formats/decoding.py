@@ -90,7 +90,7 @@ def _check(data: bytes, codec: str, label: str) -> None:
     raise FormatError(
         say(
             "The file is not valid {label}: byte 0x{byte} at offset {at} (line {line}) does not fit. "
-            "Save it as UTF-8.",
+            "Save it as UTF-8; Chinese text in GB18030 (GBK) is read too.",
             label=label,
             byte=f"{data[at]:02X}",
             at=at,

@@ -11,7 +11,7 @@ from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.jsonl import read_jsonl
 from annotation.formats.rows import Row, Table
 from annotation.formats.workbook import is_workbook, read_workbook
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import Sentence, say
 
 __all__ = ["Row", "Table", "read_table"]
 
@@ -145,17 +145,20 @@ def _check_header(table: Table) -> None:
             raise FormatError(message, line=line)
         folded = fold_header(name)
         if folded and folded in seen:
-            raise FormatError(
-                say(
-                    "The header names the column “{column}” twice, as “{first}” and as “{name}” "
-                    "(spaces around a name and its case do not count).",
-                    column=excerpt(folded),
-                    first=excerpt(seen[folded]),
-                    name=excerpt(name),
-                ),
-                line=line,
-            )
+            raise FormatError(_named_twice(seen[folded], name), line=line)
         seen[folded] = name
+
+
+def _named_twice(first: str, name: str) -> Sentence:
+    if first == name:
+        return say("The header names the column “{column}” twice.", column=excerpt(name))
+    return say(
+        "The header names the column “{column}” twice, as “{first}” and as “{name}” "
+        "(spaces around a name and its case do not count).",
+        column=excerpt(fold_header(name)),
+        first=excerpt(first),
+        name=excerpt(name),
+    )
 
 
 def _without_nul(table: Table) -> Iterator[Row]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.formats.errors import FormatError
@@ -13,6 +14,7 @@ from annotation.formats.lexicon import LIMIT, read_forms
 from annotation.forms.base import DayField, PlainInput
 from annotation.models import Membership
 from annotation.protocol.carry_over import USUAL_SHARE as USUAL_CHECKED
+from annotation.protocol.text import fold_name
 from annotation.services.carry_over import CarryWish
 from annotation.services.later import USUAL_SHARE
 from annotation.services.people import SEPARATORS
@@ -67,8 +69,22 @@ class ExpertsForm(forms.Form):
         typed = [name.strip() for name in names if name.strip()]
         if not chosen and not typed:
             raise forms.ValidationError(_("Say who judges: choose experts, or type their names."))
+        folded = {fold_name(name) for name in chosen}
+        if twice := [name for name in dict.fromkeys(typed) if fold_name(name) in folded]:
+            raise forms.ValidationError(_twice(twice))
         data["experts"] = chosen + typed
         return data
+
+
+def _twice(names: Sequence[str]) -> str:
+    """Says of whom is chosen and typed too that they are here, and of nobody which pseudonym is theirs."""
+    return ngettext(
+        "%(names)s takes part in this campaign already: tick the experts of this campaign above, and type new names "
+        "only.",
+        "%(names)s take part in this campaign already: tick the experts of this campaign above, and type new names "
+        "only.",
+        len(names),
+    ) % {"names": gettext(", ").join(names)}
 
 
 class AssignForm(ExpertsForm):

@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError, OperationalError, connection
 
 from annotation.formats.errors import FormatError, MissingColumns
-from annotation.models import Campaign
+from annotation.models import Campaign, User
 from annotation.permissions import ARCHIVED
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
@@ -168,6 +168,19 @@ def get_campaign(slug: str) -> Campaign:
         known = ", ".join(Campaign.objects.values_list("slug", flat=True)[:20]) or "none yet"
         raise Refused(f"There is no campaign “{slug}”; there are: {known}.")
     return campaign
+
+
+def account_of(name: str) -> User:
+    """The account of this name."""
+    try:
+        return User.objects.get_by_natural_key(name)
+    except User.DoesNotExist:
+        raise Refused(f"There is no account “{name}”.") from None
+
+
+def unmanaged(slug: str) -> str:
+    """What is still to be done about a campaign that was opened without a manager."""
+    return f"It has no manager yet, so its pages open for nobody: add_member {slug} NAME --role manager"
 
 
 def changeable_campaign(slug: str, *, stores: bool = True) -> Campaign:

@@ -1,7 +1,8 @@
 """Items that came after their units had experts, such as another system's translations: a later batch of judging.
 
 They go to the experts of their units, each in the slot they have there, whoever is named; where it was judged elsewhere
-or its expert has left, to another one who was never given the unit. A share of what these experts judged before comes
+or its expert has left, to another one who was never given the unit. Of an item that came with judgements from elsewhere
+only the missing slots are given out, never to who judged it. A share of what these experts judged before comes
 again beside it, unmarked, among the new screens: so a shift between the batches shows.
 Repeats stand in a round of their own, as all hidden repeats do (`repeats`).
 
@@ -81,11 +82,15 @@ def too_late(round_: Round) -> QuerySet[Item]:
 
 
 def _came_later(round_: Round, *, closed: bool) -> QuerySet[Item]:
+    """Items of such units that nobody was given here: judged nowhere, or elsewhere by fewer than k."""
     placed = PartUnit.objects.filter(round=round_, part__design__closed_at__isnull=not closed)
+    given = round_.assignments.filter(Q(part__isnull=False) | Q(withdrawn_at__isnull=False))
+    elsewhere = round_.assignments.order_by().values("item").annotate(n_given=Count("pk"))
     return (
         Item.objects.active()
         .filter(unit__in=placed.values("unit"))
-        .exclude(pk__in=round_.assignments.values("item"))
+        .exclude(pk__in=given.values("item"))
+        .exclude(pk__in=elsewhere.filter(n_given__gte=round_.k).values("item"))
         .exclude(pk__in=carried_items())
         .order_by("unit__position", *IN_UNIT)
     )
@@ -291,8 +296,8 @@ def plan_later(
     if not late:
         return LaterPlan(again=again, seed=seed)
     people = _People.of(round_)
-    seats = _seats(round_, late, people)
-    shares = _shares(round_, late, seats, people)
+    seated = _seats(round_, late, people)
+    shares = _shares(round_, seated, people)
     coming = {share.expert.pk: [new for one in share.parts for new in one.new_screens] for share in shares}
     among = among_new(round_, coming, percent=again, seed=seed)
     return LaterPlan(
@@ -301,7 +306,7 @@ def plan_later(
         n_units=len(late),
         n_items=sum(unit.n_items for unit in late),
         shares=tuple(replace(share, among=among.get(share.expert.pk, Among())) for share in shares),
-        absent=tuple(sorted({people.name(expert) for seat in seats.values() for expert in seat.absent})),
+        absent=tuple(sorted({people.name(expert) for _rows, seats in seated for expert in seats.absent})),
     )
 
 
@@ -330,15 +335,46 @@ class _People:
 
 @dataclass(frozen=True)
 class _Seats:
-    """Who is given a unit's new items: by slot, who; and who would have been, and has left."""
+    """Who is given new items of a unit: by slot, who; and who would have been, and has left."""
 
     part: int
     of_slot: Mapping[int, int]
     absent: frozenset[int]
 
 
-def _seats(round_: Round, late: Sequence[UnitRows], people: _People) -> dict[int, _Seats]:
-    """By unit: in each slot who was given it last, or another who is here; refused where nobody is. Two queries."""
+@dataclass(frozen=True)
+class _Filled:
+    """What items have from elsewhere: the slots that are taken, and who judged them."""
+
+    slots: frozenset[int] = frozenset()
+    judges: frozenset[int] = frozenset()
+
+
+def _alike(round_: Round, late: Sequence[UnitRows]) -> list[tuple[UnitRows, _Filled]]:
+    """The units, each divided into items that lack the same slots and were judged by the same people. One query."""
+    slots: dict[int, set[int]] = defaultdict(set)
+    judges: dict[int, set[int]] = defaultdict(set)
+    rows = round_.assignments.filter(item__in=late_items(round_).order_by().values("pk"))
+    for item, slot, expert in rows.order_by().values_list("item", "slot", "expert"):
+        slots[item].add(slot)
+        judges[item].add(expert)
+    found = []
+    for unit in late:
+        filled = {
+            item: _Filled(frozenset(slots.get(item, ())), frozenset(judges.get(item, ())))
+            for items in unit.contexts
+            for item in items
+        }
+        for one in dict.fromkeys(filled.values()):
+            contexts = (tuple(item for item in items if filled[item] == one) for items in unit.contexts)
+            found.append((replace(unit, contexts=tuple(filter(None, contexts))), one))
+    return found
+
+
+def _seats(round_: Round, late: Sequence[UnitRows], people: _People) -> list[tuple[UnitRows, _Seats]]:
+    """Units, or what is alike in them, and in each slot that is not filled who was given the unit last, or another who
+    is here; refused where nobody is. Three queries.
+    """
     placed = PartUnit.objects.filter(round=round_, unit__in=_units_of(round_)).order_by()
     part_of = dict(placed.values_list("unit", "part"))
     held: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -364,12 +400,17 @@ def _seats(round_: Round, late: Sequence[UnitRows], people: _People) -> dict[int
     # Who came in with a file of judgements only need not be able to judge here.
     free = [expert for expert in people.here if expert in in_parts or expert not in given]
     load: Counter[int] = Counter()
-    found = {}
-    for unit in late:
-        slots = {slot: held[unit.pk][slot] for slot in {*range(1, round_.k + 1), *held[unit.pk]}}
+    found = []
+    for unit, filled in _alike(round_, late):
+        of_unit = held[unit.pk]
+        open_slots = {*range(1, round_.k + 1), *of_unit} - filled.slots
+        slots = {slot: [one for one in of_unit[slot] if one not in filled.judges] for slot in open_slots}
+        others = [one for slot in sorted(filled.slots) for one in of_unit[slot] if one not in filled.judges]
         taken: dict[int, int] = {}
         for slot in sorted(slots, key=lambda one: (len(slots[one]), one)):
-            able = [one for one in slots[slot] if one in people.here and one not in taken.values()]
+            able = [
+                one for one in (*slots[slot], *others) if one in people.here and one not in taken.values()
+            ]
             able = able or sorted(
                 (one for one in free if one not in ever[unit.pk] and one not in taken.values()),
                 key=lambda one: load[one],
@@ -379,7 +420,7 @@ def _seats(round_: Round, late: Sequence[UnitRows], people: _People) -> dict[int
             taken[slot] = able[0]
             load[able[0]] += unit.n_items
         gone = {experts[0] for experts in slots.values() if experts} - people.here.keys()
-        found[unit.pk] = _Seats(part_of[unit.pk], taken, frozenset(gone))
+        found.append((unit, _Seats(part_of[unit.pk], taken, frozenset(gone))))
     return found
 
 
@@ -397,14 +438,12 @@ def _nobody(held: Iterable[Sequence[int]], people: _People) -> Sentence:
     )
 
 
-def _shares(
-    round_: Round, late: Sequence[UnitRows], seats: Mapping[int, _Seats], people: _People
-) -> list[LaterShare]:
+def _shares(round_: Round, seated: Sequence[tuple[UnitRows, _Seats]], people: _People) -> list[LaterShare]:
     """By expert, part and slot, in the order in which people joined and parts were made."""
     found: dict[tuple[int, int, int], list[UnitRows]] = defaultdict(list)
-    for one in late:
-        for slot, expert in seats[one.pk].of_slot.items():
-            found[expert, seats[one.pk].part, slot].append(one)
+    for one, seats in seated:
+        for slot, expert in seats.of_slot.items():
+            found[expert, seats.part, slot].append(one)
     parts = round_.parts.in_bulk()
     return [
         LaterShare(

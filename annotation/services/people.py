@@ -39,6 +39,13 @@ def find_or_create_experts(names: Sequence[str], by: User | None) -> list[User]:
         return [_find_or_create(name.strip(), by) for name in names]
 
 
+def without_account(names: Sequence[str]) -> list[str]:
+    """Those of the names for which `find_or_create_experts` would make an account. One query."""
+    known = User.objects.filter(username_folded__in=[fold_name(name) for name in names])
+    folded = set(known.values_list("username_folded", flat=True))
+    return [name for name in names if fold_name(name) not in folded]
+
+
 def check_experts(campaign: Campaign, names: Sequence[str]) -> None:
     """Refuse what giving work to these people would refuse: closed accounts, other roles, names that are none."""
     _check_names(names)

@@ -57,8 +57,10 @@ def told_apart(campaign: Campaign, versions: Sequence[Guideline]) -> Touched:
     complete = [item for item, (_newest, is_complete) in named.items() if is_complete]
     return Touched(
         items=[item for item in complete if item in waiting],
-        up_to_date=[item for item in complete if item not in waiting],
-        not_closed=[item for item, (_newest, is_complete) in named.items() if not is_complete],
+        up_to_date=[item for item in named if item not in waiting],
+        not_closed=[
+            item for item, (_newest, is_complete) in named.items() if not is_complete and item in waiting
+        ],
     )
 
 

@@ -35,6 +35,7 @@ from annotation.services.parts import (
     plan_parts,
     unassigned_units,
 )
+from annotation.services.people import without_account
 from annotation.services.sentences import translated
 from annotation.services.spot_checks import likely_to_judge
 from annotation.views.campaign_page import campaign_page
@@ -126,6 +127,7 @@ def _assign_page(
 ) -> HttpResponse:
     round_ = main_round(member.campaign)
     waiting = unassigned_units(round_)
+    n_begun = incomplete_items(round_).count()
     context = {
         "form": form,
         "waits": translated(why_main_waits(member.campaign) or ""),
@@ -133,8 +135,9 @@ def _assign_page(
         "n_items": sum(unit.n_items for unit in waiting),
         "has_items": bool(waiting) or member.campaign.items.exists(),
         "n_late": late_items(round_).count(),
-        "n_begun": incomplete_items(round_).count(),
+        "n_begun": n_begun,
         "plan": planned and shown_plan(planned, form, first=next_index(round_)),
+        "new": _new_people(planned, n_begun) if planned else [],
         "later": later if later and later.n_items else None,
         "carry": carry,
         "pairs": shown_pairs(carry.carried[:SHOWN]) if carry else (),
@@ -142,6 +145,12 @@ def _assign_page(
         "saving": saving(member.campaign) if member.campaign.protocol == Campaign.Protocol.COMPOUND else None,
     }
     return campaign_page(request, member, "annotation/assign.html", context, tab="assign", status=status)
+
+
+def _new_people(planned: Plan, n_begun: int) -> list[str]:
+    """Whose account is made where the plan is carried out; nobody's where only late items are given out."""
+    completes = n_begun > 0 and planned.sample is None
+    return without_account(list(planned.loads)) if completes or any(planned.loads.values()) else []
 
 
 @dataclass(frozen=True)

@@ -350,8 +350,8 @@ def _miscounted(found: list[Place], same: list[SubmittedRow], matching: _Matchin
     name, places = found[0].name, len(found)
     for number, row in enumerate(same[places:], start=places + 1):
         message = ngettext(
-            "“%(name)s” stands there %(n)d time, and this is row %(number)d for it: it is surplus.",
-            "“%(name)s” stands there %(n)d times, and this is row %(number)d for it: it is surplus.",
+            "“%(name)s” stands there once, and this is row %(number)d for it; leave this row out.",
+            "“%(name)s” stands there %(n)d times, and this is row %(number)d for it; leave this row out.",
             places,
         ) % {"name": name, "n": places, "number": number}
         matching.issue(row, message)

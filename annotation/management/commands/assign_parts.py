@@ -1,6 +1,7 @@
 """Give parts to experts."""
 
 from argparse import ArgumentTypeError
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from annotation.services.completion import Completion, plan_completion
 from annotation.services.instances import Saving, saving
 from annotation.services.later import USUAL_SHARE, LaterPlan, plan_later
 from annotation.services.parts import assign_parts, next_index, plan_carrying, plan_parts
-from annotation.services.people import find_or_create_experts
+from annotation.services.people import find_or_create_experts, without_account
 
 
 def _shares(text: str) -> list[int]:
@@ -99,21 +100,29 @@ class Command(AssayCommand):
             round_, list(planned.loads), planned.loads, sample=planned.sample, carry=carry
         )
         saved = saving(campaign) if campaign.protocol == Campaign.Protocol.COMPOUND else None
-        more = {
+        more: dict[str, Any] = {
             "late_items": later.n_items,
             "later": later.as_json(),
             "completion": completion.as_json(),
             "outputs": saved and saved.as_json(),
             **({} if carry is None else {"carry_over": carry.as_json()}),
         }
+        makes = completion.n_items or any(planned.loads.values())
+        new = without_account(list(planned.loads)) if makes else []
+        more["without_account"] = new
         first = next_index(round_)
         text = "\n".join(
-            [*describe_saving(saved), *_carried(carry), describe(planned, later, completion, first=first)]
+            [
+                *describe_saving(saved),
+                *_carried(carry),
+                describe(planned, later, completion, first=first),
+                *_without_account(new, preview=options["preview"]),
+            ]
         )
         if options["preview"]:
             return Outcome(_document(planned, first) | more, f"{text}\nNothing was stored.")
         planned = assign_parts(campaign, **asked, again=options["again"], carry_over=wish)
-        invitations = _invitations(planned) if any(planned.loads.values()) or completion.n_items else []
+        invitations = _invitations(planned) if makes else []
         links = "".join(f"\n{invitation['expert']}: {invitation['url']}" for invitation in invitations)
         document = _document(planned, first) | more | {"invitations": invitations}
         return Outcome(document, f"{text}{links}")
@@ -242,13 +251,21 @@ def _drawn(planned: Plan) -> list[str]:
     return [f"Random sample: {n} of {planned.sample.of} units, by the seed {planned.seed}.{given}"]
 
 
+def _without_account(names: Sequence[str], *, preview: bool) -> list[str]:
+    if not names:
+        return []
+    verb, each = ("has", "") if len(names) == 1 else ("have", " for each")
+    said = f"{verb} no account yet; one will be" if preview else "had no account; one was"
+    return [f"{', '.join(names)} {said} made{each}."]
+
+
 def _completed(completion: Completion) -> list[str]:
     if not completion.n_items:
         return []
     loads = ", ".join(f"{name} {n}" for name, n in completion.loads.items() if n)
     return [
-        f"Judged elsewhere by too few, and completed in a part of their own: "
-        f"{counted(completion.n_items, 'item')} ({loads})."
+        f"{counted(completion.n_items, 'item')} came with judgements of fewer experts than the campaign asks for. "
+        f"What is missing is given out in a part of its own ({loads})."
     ]
 
 

@@ -3,7 +3,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,15 @@ from annotation.management.base import (
     AssayCommand,
     Outcome,
     Usage,
+    account_of,
     changeable_campaign,
     counted,
     number,
+    unmanaged,
     unusable,
     write_output,
 )
-from annotation.models import Campaign
+from annotation.models import Campaign, Membership, User
 from annotation.protocol.candidates import (
     ADVERSARIAL_CLASS,
     DROPPED,
@@ -36,6 +38,7 @@ from annotation.protocol.evaluation_set import SampleWish
 from annotation.protocol.triple import GENERAL_RELATIONS
 from annotation.services.campaigns import check_seed, create_campaign
 from annotation.services.evaluation_sets import BuiltSet, SetWish, Source, Sources, UnusableRows, build, save
+from annotation.services.people import add_member
 from annotation.services.wording import wording_of
 
 EVERY = 1.0  # seconds between two lines of progress
@@ -101,6 +104,12 @@ class Command(AssayCommand):
         )
         parser.add_argument("--create", action="store_true", help="open that campaign first")
         parser.add_argument("--title", default="", help="with --create")
+        parser.add_argument(
+            "--manager",
+            action="append",
+            default=[],
+            help="with --create: an existing account that manages it",
+        )
 
     def run(self, **options: Any) -> Outcome:
         _refuse_without_effect(options)
@@ -108,6 +117,7 @@ class Command(AssayCommand):
         check_seed(options["seed"])
         if options["create"] and not options["campaign"]:
             raise Usage("--create opens the campaign that --campaign names.")
+        managers = [account_of(name) for name in options["manager"]]
         there = options["campaign"] and not options["create"]
         campaign = changeable_campaign(options["campaign"]) if there else None
         try:
@@ -118,12 +128,14 @@ class Command(AssayCommand):
             return unusable(error.issues, hint=hint)
         document = found.document | {"output": options["output"], "campaign": options["campaign"]}
         if options["campaign"]:
-            self._store(found, campaign, options)
+            self._store(found, campaign, options, managers)
         elif options["output"]:
             write_output(options["output"], found.csv())
         return Outcome(document, "\n".join([*describe(found), *_what_became(options)]))
 
-    def _store(self, found: BuiltSet, campaign: Campaign | None, options: dict[str, Any]) -> None:
+    def _store(
+        self, found: BuiltSet, campaign: Campaign | None, options: dict[str, Any], managers: Sequence[User]
+    ) -> None:
         """Opening the campaign, storing the set and writing its file: all of it or nothing."""
         name = Path(options["output"]).name if options["output"] else f"{options['campaign']}-set.csv"
         with tempfile.TemporaryDirectory() as folder:
@@ -137,6 +149,8 @@ class Command(AssayCommand):
                         title=options["title"],
                         seed=options["seed"],
                     )
+                    for manager in managers:
+                        add_member(campaign, manager, Membership.Role.MANAGER)
                 save(campaign, path, found.document, name=name)
                 if options["output"]:
                     write_output(options["output"], found.csv())
@@ -173,6 +187,8 @@ def _refuse_without_effect(options: dict[str, Any]) -> None:
             )
     if options["title"] and not options["create"]:
         raise Usage("--title is for --create.")
+    if options["manager"] and not options["create"]:
+        raise Usage("--manager is for --create.")
 
 
 def _wish(options: dict[str, Any]) -> SetWish:
@@ -282,4 +298,6 @@ def _what_became(options: dict[str, Any]) -> list[str]:
     if options["campaign"]:
         slug = options["campaign"]
         lines.append(f"Stored in the campaign {slug}. Next: assign_parts {slug} --experts NAME,NAME")
+        if options["create"] and not options["manager"]:
+            lines.append(unmanaged(slug))
     return ["", *(lines or ["Nothing was written: with -o FILE or --campaign SLUG it is."])]

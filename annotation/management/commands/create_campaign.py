@@ -4,10 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation.management.base import AssayCommand, Outcome
-from annotation.models import Campaign, Membership, User
+from annotation.management.base import AssayCommand, Outcome, account_of, unmanaged
+from annotation.models import Campaign, Membership
 from annotation.services.campaigns import create_campaign
-from annotation.services.errors import Refused
 from annotation.services.people import add_member
 
 
@@ -34,7 +33,7 @@ class Command(AssayCommand):
         )
 
     def run(self, **options: Any) -> Outcome:
-        managers = [_account(name) for name in options["manager"]]
+        managers = [account_of(name) for name in options["manager"]]
         campaign = create_campaign(
             slug=options["slug"],
             protocol=options["protocol"],
@@ -68,14 +67,5 @@ def _next_steps(campaign: Campaign, *, managed: bool) -> list[str]:
     )
     steps = [f"Next: {items} {campaign.slug} FILE, then assign_parts {campaign.slug} --experts NAME,NAME"]
     if not managed:
-        steps.append(
-            f"It has no manager yet, so its pages open for nobody: add_member {campaign.slug} NAME --role manager"
-        )
+        steps.append(unmanaged(campaign.slug))
     return steps
-
-
-def _account(name: str) -> User:
-    try:
-        return User.objects.get_by_natural_key(name)
-    except User.DoesNotExist:
-        raise Refused(f"There is no account “{name}”.") from None

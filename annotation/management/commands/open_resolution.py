@@ -5,7 +5,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.management.base import AssayCommand, Outcome, changeable_campaign
-from annotation.models import Item
+from annotation.models import Campaign, Design, Item
+from annotation.services.campaigns import main_round
+from annotation.services.errors import Refused
 from annotation.services.resolution import open_resolution, plan_resolution
 
 
@@ -31,12 +33,21 @@ class Command(AssayCommand):
             "hash": planned.hash,
             "round": None,
         }
+        why = "" if planned.n_items else _left_out_for_now(campaign)
         loads = ", ".join(f"{name} {n}" for name, n in planned.loads.items())
         if options["preview"]:
             return Outcome(
-                document, f"{planned.n_items} items would be judged again ({loads or 'by nobody'})."
+                document, f"{planned.n_items} items would be judged again ({loads or 'by nobody'}).{why}"
             )
+        if why:
+            raise Refused(f"No item of a closed batch is to be judged again.{why}")
         document["round"] = open_resolution(campaign, by=None, confirmed=planned.hash).number
         return Outcome(
             document, f"Resolution {document['round']} is open: {planned.n_items} items ({loads})."
         )
+
+
+def _left_out_for_now(campaign: Campaign) -> str:
+    """The batches that a resolution does not look at yet, as a sentence behind others."""
+    n = Design.objects.filter(round=main_round(campaign), closed_at__isnull=True).count()
+    return f" Batches that are not closed do not count here: {n}." if n else ""

@@ -9,7 +9,7 @@ from annotation.models import Assignment, AuditEntry, Campaign, HandIn, Item, Me
 from annotation.models.item import in_play
 from annotation.services.campaigns import main_round
 from annotation.services.carried import carried_items
-from annotation.services.later import too_late, waiting_items
+from annotation.services.later import late_items, too_late, waiting_items
 from annotation.services.verify.rows import CHUNK, named, standing
 
 # What a batch was closed without was given out too: it is withdrawn at the moment of the closing.
@@ -36,8 +36,8 @@ def exactly_k(campaign: Campaign) -> Iterator[str]:
 
 
 def exactly_k_in_main(campaign: Campaign, main: Round) -> Iterator[str]:
-    """The same for the main round alone, but for items that came later and wait to be given out. One query, two where
-    something is missing.
+    """The same for the main round alone, but for items that came later and wait to be given out. One query, three
+    where something is missing.
     """
     k = campaign.annotators_per_item
     mine = Q(assignments__round__kind=Round.Kind.MAIN)
@@ -57,23 +57,22 @@ def exactly_k_in_main(campaign: Campaign, main: Round) -> Iterator[str]:
             gone=Count(
                 "assignments", filter=mine & Q(assignments__withdrawn_at__isnull=False), distinct=True
             ),
-            ever=Count("assignments", filter=mine, distinct=True),
         )
         .exclude(experts=k, slots=k, low=1, high=k)
-        .exclude(ever=0, pk__in=waiting_items(main).order_by().values("pk"))
+        .exclude(gone=0, pk__in=waiting_items(main).order_by().values("pk"))
         .order_by("position")
     )
     late: set[int] | None = None
-    for position, experts, gone, ever in items.values_list("position", "experts", "gone", "ever").iterator(
-        CHUNK
-    ):
+    closed: set[int] = set()
+    for position, experts, gone in items.values_list("position", "experts", "gone").iterator(CHUNK):
         step = ""
+        if late is None:
+            late = set(late_items(main).values_list("position", flat=True))
+            closed = set(too_late(main).values_list("position", flat=True))
         if gone:
             step = "; withdraw and restore it: what was taken away with it comes back"
-        elif not ever:  # restored after its unit was given out, or its batch is closed
-            if late is None:
-                late = set(too_late(main).values_list("position", flat=True))
-            first = "open the batch again and " if position in late else ""
+        elif position in late | closed:  # restored after its unit was given out, or its batch is closed
+            first = "open the batch again and " if position in closed else ""
             step = f"; {first}give out parts: it goes to the experts of its unit"
         yield f"item at position {position} has {experts} experts in the main round, not {k}{step}"
 

@@ -84,7 +84,7 @@ def test_it_does_not_exist_for_anybody_else(mei: User, path: str) -> None:
         User.objects.get(username="ada"),
         make_user("root", is_superuser=True, is_staff=True),
     ):
-        for query in ("", "?format=csv"):
+        for query in ("", "?format=csv") if path else ("",):
             answer = get(user, f"{HERE}/{path}{query}")
             assert answer.status_code == 404
             assert answer.json()["code"] == "not_found"
@@ -194,7 +194,7 @@ def test_it_says_why_there_are_no_labels(tmp_path: Path) -> None:
     ],
 )
 def test_it_says_what_is_wrong_with_an_address(mei: User, query: str) -> None:
-    answer = get(mei, f"{HERE}/items/?{query}")
+    answer = get(mei, f"{HERE}/labels/?{query}")
     assert answer.status_code == 400
     found = answer.json()
     assert set(found) == {"detail", "code"}

@@ -48,3 +48,37 @@ def test_no_address_describes_itself_to_who_has_no_role_there(cast: Cast) -> Non
 
         assert response.status_code == 405
         assert "description" not in response.json()
+
+
+@pytest.mark.parametrize(
+    ("address", "unknown", "known"),
+    [
+        ("campaigns/?page=999", "page", "there are none"),
+        ("campaigns/main/items/?fromat=csv", "fromat", "there are: format, after, size"),
+        (
+            "campaigns/main/labels/?unlabelled=yes&Size=3",
+            "Size",
+            "there are: format, after, size, unlabelled",
+        ),
+        ("campaigns/main/plan/?goal=rate&off=1", "off", "there are: goal, of, width, "),
+        ("campaigns/main/reports/agreement/?kind=agreement", "kind", "there are: system, run, round, "),
+        ("campaigns/main/leaderboard/?format=csv", "format", "there are: split, release"),
+    ],
+)
+def test_a_parameter_that_there_is_not_is_named(address: str, unknown: str, known: str, cast: Cast) -> None:
+    response = signed_in(cast.mei).get(f"/api/v1/{address}")
+
+    assert response.status_code == 400
+    assert response.json()["code"] == "invalid"
+    assert response.json()["detail"].startswith(f"There is no parameter “{unknown}” here; {known}")
+    assert Client().get(f"/api/v1/{address}").status_code == 401
+    assert signed_in(cast.mei).head(f"/api/v1/{address}").status_code == 400
+
+
+def test_each_method_has_parameters_of_its_own(cast: Cast) -> None:
+    for method in ("get", "post"):
+        response = signed_in(cast.mei).generic(
+            method.upper(), "/api/v1/campaigns/main/submissions/?system=a", "{}", "application/json"
+        )
+        assert response.status_code == 400
+        assert "no parameter “system” here; there are none" in response.json()["detail"]

@@ -45,6 +45,7 @@ def test_it_names_offset_and_line_of_a_broken_place_in_utf8_that_gb18030_would_s
     assert caught.value.line == 5
     assert f"offset {len(before)} " in caught.value.message
     assert "0xE9" in caught.value.message
+    assert "Save it as UTF-8; Chinese text in GB18030 (GBK) is read too." in caught.value.message
 
 
 @pytest.mark.parametrize(

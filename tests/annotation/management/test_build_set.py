@@ -8,6 +8,7 @@ import pytest
 
 from annotation.models import AuditEntry, Campaign, Item
 from tests.annotation.services.test_evaluation_sets import candidate_rows, pool_rows
+from tests.factories import make_user
 from tests.material import new_campaign, run, run_json, write_csv
 
 pytestmark = pytest.mark.django_db
@@ -61,6 +62,23 @@ def test_it_opens_a_campaign_with_the_set(files: tuple[str, str]) -> None:
     assert Item.objects.active().filter(campaign=campaign).count() == 25
     assert AuditEntry.objects.filter(action="evaluation set built").count() == 1
     assert run_json("verify", "ckbp-3")["violations"] == []
+
+
+def test_it_says_that_nobody_manages_the_campaign_or_takes_who_does(files: tuple[str, str]) -> None:
+    unmanaged = run(*asked(files, "--campaign", "ckbp-3", "--create"))
+    assert (
+        "It has no manager yet, so its pages open for nobody: add_member ckbp-3 NAME --role manager"
+        in unmanaged.out.splitlines()
+    )
+
+    make_user("mei")
+    managed = run(*asked(files, "--campaign", "ckbp-4", "--create", "--manager", "mei"))
+    assert "no manager yet" not in managed.out
+    (member,) = Campaign.objects.get(slug="ckbp-4").memberships.all()
+    assert (member.user.username, member.role) == ("mei", "manager")
+    nobody = run(*asked(files, "--campaign", "ckbp-5", "--create", "--manager", "nobody"))
+    assert (nobody.code, "There is no account “nobody”." in nobody.err) == (1, True)
+    assert not Campaign.objects.filter(slug="ckbp-5").exists()
 
 
 def test_it_fills_an_empty_campaign_and_refuses_one_with_items(
@@ -163,6 +181,7 @@ def test_a_class_of_candidates_that_no_item_can_hold_is_refused(files: tuple[str
         (("--filter", "none", "--keep", "10"), "--keep is for --filter self-bleu and g-daug, not for none"),
         (("--below", "0.4"), "--below is for --filter soft-uniqueness, not for self-bleu"),
         (("--title", "x"), "--title is for --create"),
+        (("--manager", "x"), "--manager is for --create"),
     ],
 )
 def test_an_option_without_effect_is_a_wrong_call(

@@ -28,3 +28,18 @@ def test_it_says_that_there_is_nothing_to_resolve() -> None:
 
     assert ran.code == 1
     assert "nothing to judge" in ran.err
+
+
+def test_it_says_that_open_batches_do_not_count() -> None:
+    cast = make_cast()
+    design = make_judged(cast, ("1", "0"), ("1", "1"))
+
+    ran = run("open_resolution", "main")
+    assert ran.code == 1
+    assert "Batches that are not closed do not count here: 1." in ran.err
+    assert (
+        "Batches that are not closed do not count here: 1." in run("open_resolution", "main", "--preview").out
+    )
+
+    close_batch(cast.campaign, design.pk, by=cast.mei)
+    assert "not closed" not in run("open_resolution", "main", "--preview").out

@@ -100,7 +100,7 @@ def test_the_preview_shows_it_and_stores_nothing(campaign: Campaign) -> None:
     assert sum(shown["completion"]["loads"].values()) == 3
     assert not PartUnit.objects.exists()
     assert (
-        "Judged elsewhere by too few, and completed in a part of their own: 3 items"
+        "3 items came with judgements of fewer experts than the campaign asks for."
         in run("assign_parts", "main", "--experts", "ada,lin").out
     )
     assert PartUnit.objects.count() == 7

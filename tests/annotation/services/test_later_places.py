@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.models import Assignment, Campaign, Item, Membership, User
+from annotation.services.batches import close_batch
 from annotation.services.campaigns import main_round
 from annotation.services.errors import Refused
 from annotation.services.later import late_items, plan_later
@@ -50,6 +51,10 @@ def elsewhere(campaign: Campaign, slot_of: dict[int, int]) -> None:
             if (slot := slot_of.get(int(str(row["context_no"])), 0))
         ],
     )
+
+
+def give_out(campaign: Campaign) -> None:
+    assign_parts(campaign, experts=["ada", "bo", "chen"], design="cyclic", seed=3)
 
 
 def given(campaign: Campaign) -> dict[int, list[tuple[int, str]]]:
@@ -102,6 +107,78 @@ class TestJudgedElsewhere:
             "ada",
             "bo",
         }
+
+
+class TestHalfJudgedElsewhere:
+    """An item of a later system that came with judgements of fewer than k experts: the others are given out here."""
+
+    @pytest.fixture
+    def campaign(self, tmp_path: Path) -> Campaign:
+        made = new_campaign("compound", k=2)
+        load_rows(made, compounds(N), tmp_path, system="base")
+        assign_parts(made, experts=["ada", "bo", "chen"], design="cyclic", seed=3)
+        load_rows(made, changed(), tmp_path, system="later")
+        return made
+
+    @staticmethod
+    def judged_by(campaign: Campaign, *names: str, slot: int | None = None) -> list[Item]:
+        """The first late item was judged by these, the second by nobody, the third by these."""
+        items = list(Item.objects.filter(translation__startswith="later").order_by("position"))
+        for item in (items[0], items[2]):
+            judge_rows(
+                campaign,
+                [
+                    {"item_id": item.key, "system": "later", "annotator": name, "label": "0"}
+                    | ({"slot": slot} if slot else {})
+                    for name in names
+                ],
+            )
+        return items
+
+    @pytest.mark.parametrize("name", ["lin", "ada", "bo", "chen"])
+    @pytest.mark.parametrize("slot", [1, 2])
+    def test_it_gets_its_second_expert(self, campaign: Campaign, name: str, slot: int) -> None:
+        items = self.judged_by(campaign, name, slot=slot)
+        assert late_items(main_round(campaign)).count() == len(items)
+        assert verify(campaign) == []
+
+        give_out(campaign)
+
+        places = given(campaign)
+        of_unit: dict[int, set[str]] = {
+            item.unit_id: set(
+                Assignment.objects.filter(unit=item.unit_id)
+                .exclude(item__translation__startswith="later")
+                .values_list("expert__username", flat=True)
+            )
+            for item in items
+        }
+        for item in items:
+            assert [one for one, _name in places[item.pk]] == [1, 2]
+            assert len({who for _slot, who in places[item.pk]}) == 2
+            assert {who for _slot, who in places[item.pk]} - {name} <= of_unit[item.unit_id]
+        for item in (items[0], items[2]):
+            assert (slot, name) in places[item.pk]
+        assert not late_items(main_round(campaign)).exists()
+        answer_open(campaign)
+        assert verify(campaign) == []
+
+    def test_who_judged_all_of_it_leaves_nothing_to_give(self, campaign: Campaign) -> None:
+        items = self.judged_by(campaign, "lin", "mo")
+        assert late_items(main_round(campaign)).count() == len(items) - 2
+        give_out(campaign)
+        assert verify(campaign) == []
+
+    def test_in_a_closed_batch_it_waits_until_the_batch_is_open(self, campaign: Campaign) -> None:
+        answer_open(campaign)
+        (batch,) = main_round(campaign).designs.all()
+        close_batch(campaign, batch.pk, by=None)
+        (item, *_others) = self.judged_by(campaign, "lin")
+        said = [one.where for one in verify(campaign)]
+        assert (
+            f"item at position {item.position} has 1 experts in the main round, not 2; open the batch again and give "
+            "out parts: it goes to the experts of its unit"
+        ) in said
 
 
 class TestWaiting:

@@ -9,7 +9,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from annotation.models import Arbitration, Assignment, Campaign, Design, FinalLabel, Item, Round, Thread, User
+from annotation.models import (
+    Annotation,
+    Arbitration,
+    Assignment,
+    Campaign,
+    Design,
+    FinalLabel,
+    Item,
+    Round,
+    Thread,
+    User,
+)
 from annotation.services import arbitration
 from annotation.services import rounds as round_service
 from annotation.services.again_rounds import close_again, reopen_again
@@ -445,6 +456,21 @@ def test_a_change_of_the_guidelines_is_judged_again_where_it_touches(cast: Cast)
     assert (positions(touched.items), positions(touched.up_to_date)) == ([], [1, 3, 6])
     with pytest.raises(Refused, match="nothing to judge"):
         open_rejudgement(cast.campaign, 2, by=cast.mei)
+
+
+def test_what_was_judged_under_the_change_in_an_open_batch_does_not_wait_to_be_frozen(cast: Cast) -> None:
+    make_judged(cast, ("1", "0"), ("1", "1"))
+    new_version(cast, items=[1, 6, 7, 8])
+    (version,) = cast.campaign.guidelines.filter(version=2)
+    Annotation.objects.filter(assignment__item__position=7).update(guideline=version)
+
+    touched = told_apart(cast.campaign, [version])
+
+    assert (positions(touched.items), positions(touched.up_to_date), positions(touched.not_closed)) == (
+        [1, 6],
+        [7],
+        [8],
+    )
 
 
 def waiting(cast: Cast) -> int:

@@ -23,7 +23,17 @@ from annotation.services.parts import assign_parts, plan_parts
 from annotation.services.people import add_member
 from annotation.services.verify import verify
 from tests.factories import make_user
-from tests.material import answer_everything, compounds, load_rows, new_campaign, save, sheet, triples
+from tests.material import (
+    answer_everything,
+    compounds,
+    load_rows,
+    new_campaign,
+    run,
+    run_json,
+    save,
+    sheet,
+    triples,
+)
 from tests.pages import body_of, client_of, hidden, text_of
 from tests.shared import shared
 
@@ -83,6 +93,50 @@ def test_it_warns_of_an_expert_with_nothing_to_judge(mei: User, tmp_path: Path) 
 
     assert "Nothing to judge for c: there are fewer units" in text_of(client.post(ASSIGN, FOUR))
     assert "Nothing to judge for" not in text_of(client.post(ASSIGN, FOUR | {"names": "a\nb"}))
+
+
+def test_it_warns_of_names_without_an_account(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, tmp_path)
+    assign_parts(campaign, experts=["zoe", "ada"], design="cyclic", sample=2, seed=1, by=mei)
+    make_user("bo")
+    client = client_of(mei)
+
+    assert "adaa has no account yet; one will be made." in text_of(
+        client.post(ASSIGN, FOUR | {"names": "bo, adaa"})
+    )
+    assert "adaa, lin have no account yet; one will be made for each." in text_of(
+        client.post(ASSIGN, FOUR | {"names": "adaa, bo, lin"})
+    )
+    assert "no account yet;" not in text_of(client.post(ASSIGN, FOUR | {"names": "ＺＯＥ, bo"}))
+    asked = ("assign_parts", "main", "--experts", "zoe,adaa")
+    assert "adaa has no account yet; one will be made." in run(*asked, "--preview").out.splitlines()
+    assert run_json(*asked, "--preview")["without_account"] == ["adaa"]
+    assert "adaa had no account; one was made." in run(*asked).out.splitlines()
+
+
+def test_nobody_is_said_to_get_an_account_where_nothing_is_given_out(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, tmp_path)
+    assign_parts(campaign, experts=["zoe", "ada"], design="cyclic", seed=1, by=mei)
+
+    assert "no account yet;" not in text_of(client_of(mei).post(ASSIGN, FOUR | {"names": "adaa\nbo"}))
+    assert run_json("assign_parts", "main", "--experts", "adaa,bo")["without_account"] == []
+    assert not User.objects.filter(username="adaa").exists()
+
+
+def test_who_is_ticked_and_typed_too_is_said_to_be_here_and_not_under_which_pseudonym(
+    mei: User, tmp_path: Path
+) -> None:
+    campaign = campaign_of(mei, tmp_path)
+    assign_parts(campaign, experts=["zoe", "ada"], design="cyclic", sample=2, seed=1, by=mei)
+    members = [str(pk) for pk in campaign.memberships.filter(role="expert").values_list("pk", flat=True)]
+
+    answer = client_of(mei).post(ASSIGN, FOUR | {"members": members, "names": "Ada, bo"})
+
+    assert answer.status_code == 400
+    (said,) = answer.context["form"].non_field_errors()
+    assert said == (
+        "Ada takes part in this campaign already: tick the experts of this campaign above, and type new names only."
+    )
 
 
 def test_it_stores_exactly_the_plan_that_was_shown_and_invites_who_has_no_password(

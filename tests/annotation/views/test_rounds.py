@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import AuditEntry, Campaign, HandIn, Job, Round, User
+from annotation.models import Assignment, AuditEntry, Campaign, HandIn, Job, Round, User
 from annotation.services.dry_runs import Gate, close_dry_run, decide, open_dry_run
 from annotation.services.labels import finalize
 from annotation.services.overview import overview
@@ -191,6 +191,11 @@ def test_other_open_rounds_say_whom_they_wait_for(mei: Client, campaign: Campaig
     )
     page = text_of(mei.get(HOME))
     assert "Spot check 1: 0 of 3 judgements are there. Waiting for A3." in page
+
+    rows = Assignment.objects.filter(round__kind=Round.Kind.SPOT_CHECK)
+    rows.update(revision=1, label="1", answered_at=timezone.now())
+    page = text_of(mei.get(HOME))
+    assert "Spot check 1: everything is judged. Look at what was found, and decide." in page
 
 
 def test_an_expert_without_a_password_is_to_be_invited(mei: Client, campaign: Campaign) -> None:

@@ -317,6 +317,28 @@ def test_a_second_look_names_its_version(cast: Cast) -> None:
     assert "touches no item" in text_of(mei.get(address, {"version": 1}))
 
 
+def test_a_closed_campaign_says_that_nothing_would_be_judged_again(cast: Cast) -> None:
+    cast.campaign.guidelines.create(version=2, text_en="New.", text_zh="新。", touches={"items": [1, 3]})
+    close_batch(cast.campaign, batch().pk, by=cast.mei)
+    mei = client_of(cast.mei)
+    pages = {
+        RESOLUTION: ("1 item would be judged again", "1 item is still split"),
+        "/campaigns/main/rounds/rejudgement/": (
+            "2 items would be judged again",
+            "2 touched items were not judged again",
+        ),
+    }
+    for address, (before, _after) in pages.items():
+        assert before in text_of(mei.get(address))
+
+    close_campaign(cast.campaign, reason="Done.", by=cast.mei)
+
+    for address, (before, after) in pages.items():
+        shown = text_of(mei.get(address))
+        assert after in shown
+        assert before not in shown
+
+
 # Who sees what, and when
 
 

@@ -237,7 +237,7 @@ def test_it_takes_the_rows_of_a_repeated_triple_in_order_or_one_for_all(tmp_path
     Submission.objects.all().delete()
     four = predictions(tmp_path, [{**texts, "prediction": 1}] * 4)
     [error] = refused(four, "--system", "s").document["errors"]
-    assert (error["line"], "is row 4 for it: it is surplus" in error["message"]) == (5, True)
+    assert (error["line"], "is row 4 for it; leave this row out" in error["message"]) == (5, True)
     two = predictions(tmp_path, [{**texts, "prediction": 1}] * 2)
     [error, _missing] = refused(two, "--system", "s").document["errors"]
     assert "has 2 rows; give it 3, or one for all" in error["message"]
