@@ -82,3 +82,9 @@ def test_each_method_has_parameters_of_its_own(cast: Cast) -> None:
         )
         assert response.status_code == 400
         assert "no parameter “system” here; there are none" in response.json()["detail"]
+
+
+def test_json_may_be_asked_for_everywhere(cast: Cast) -> None:
+    client = signed_in(cast.mei)
+    assert client.get("/api/v1/campaigns/main/?format=json").status_code == 200
+    assert client.get("/api/v1/campaigns/main/?format=json&format=csv").status_code == 400
