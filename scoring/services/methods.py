@@ -120,11 +120,13 @@ def methods(
     rates: Mapping[str, ErrorRates],
     seed: int,
     resamples: int,
+    submissions: bool = True,
 ) -> Document:
     """The paragraph and what it states.
 
     `agreement` is the document of that name and `rates` the error rates by run, None and empty where there are none
-    or where answers are open; `seed` and `resamples` are those of all intervals.
+    or where answers are open; `seed` and `resamples` are those of all intervals. Without `submissions` it does not
+    depend on what others send in.
     """
     peeks, still = peeks_of(campaign), open_answers(campaign)
     compound = campaign.protocol == Campaign.Protocol.COMPOUND
@@ -143,7 +145,7 @@ def methods(
         *(_agreement(campaign, agreement) if agreement else []),
         *(_intervals(campaign, seed, resamples) if agreement else []),
         *(_rates(rates, seed, resamples) if rates else []),
-        *(_texts(campaign) if compound else _scores(campaign)),
+        *(_texts(campaign) if compound else _scores(campaign) if submissions else []),
         *_peeks(peeks),
         *_versions(),
     ]
