@@ -26,7 +26,7 @@ from annotation.models import (
 )
 from annotation.protocol.base import get_protocol
 from annotation.protocol.labels import ARBITER
-from annotation.protocol.sentences import Sentence, listed, say
+from annotation.protocol.sentences import Sentence, listed, say, say_count
 from annotation.services.moves import moved_of
 from annotation.services.peeks import Peek, open_answers, peeks_of
 from annotation.services.sentences import translated
@@ -303,17 +303,34 @@ def _where_contexts_stood(display: Mapping[str, int]) -> Sentences:
 
 
 def _compound_settings(campaign: Campaign, answers: Any) -> Sentences:
-    seen = _counts(answers, "reference_seen")
     return [
         REFERENCES[campaign.reference],
-        say(
-            "It was seen with {seen} answers and not with {hidden}; for {unknown} that is not recorded.",
-            seen=seen.get("True", 0),
-            hidden=seen.get("False", 0),
-            unknown=seen.get("None", 0),
-        ),
+        *_seen(_counts(answers, "reference_seen")),
         REASONS[campaign.reasons],
     ]
+
+
+def _seen(counts: Mapping[str, int]) -> Sentences:
+    """With how many answers the reference was seen, with how many not, and of how many that is not known."""
+    seen, hidden, unknown = (counts.get(value, 0) for value in ("True", "False", "None"))
+    told = []
+    if seen and hidden:
+        told.append(say("It was seen with {seen} answers and not with {hidden}.", seen=seen, hidden=hidden))
+    elif seen:
+        told.append(say_count("It was seen with {n} answer.", "It was seen with {n} answers.", n=seen))
+    elif hidden:
+        told.append(
+            say_count("It was not seen with {n} answer.", "It was not seen with {n} answers.", n=hidden)
+        )
+    if unknown:
+        told.append(
+            say_count(
+                "Of {n} answer it is not recorded whether it was seen.",
+                "Of {n} answers it is not recorded whether it was seen.",
+                n=unknown,
+            )
+        )
+    return told
 
 
 def _triple_settings(campaign: Campaign) -> Sentences:
