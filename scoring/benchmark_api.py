@@ -156,7 +156,7 @@ def _taken(taken: Taken) -> Response:
         "unknown_columns": list(taken.sent.unknown_columns),
         "file_warnings": [issue_of(warning) for warning in taken.sent.warnings],
     }
-    return Response(document, status=200 if taken.repeated else 201)
+    return Response(document, status=200 if taken.stored.repeated else 201)
 
 
 def _find(member: Membership, pk: int) -> Benchmark:

@@ -81,7 +81,9 @@ def _error_rates(document: Document) -> Iterator[Record]:
 def _comparison(document: Document) -> Iterator[Record]:
     for found in document["systems"]:
         plain = {name: value for name, value in found.items() if _is_plain(value)}
-        yield {"table": "system", **plain, "values": " ".join(str(value) for value in found["values"])}
+        of_runs = {name: found[name] for name in ("values", "labelled", "undecided") if name in found}
+        joined = {name: " ".join(str(value) for value in values) for name, values in of_runs.items()}
+        yield {"table": "system", **plain, **joined}
     for made in (document["texts"] or {}).values() if "reason" not in (document["texts"] or {}) else ():
         for system in made["systems"]:
             yield {

@@ -153,6 +153,28 @@ class _Answers(Reading[Question]):
         skill = given_text(record, "skill") or ""
         return Question(record.line, unit_key(given), given, skill, (given,), (gold,), options)
 
+    def finish(self) -> None:
+        self.warnings.extend(without_options(self.rows))
+
+
+def without_options(questions: Sequence[Question]) -> list[RowIssue]:
+    """That a slip of spelling counts as wrong, which depends on the benchmark alone: what was sent is not looked at,
+    or the warning would tell what is right.
+    """
+    lacking = sum(not question.options for question in questions)
+    if not lacking:
+        return []
+    if lacking == len(questions):
+        message = say(
+            "The benchmark names no options: a choice that is spelled otherwise than the right one counts as wrong."
+        )
+    else:
+        message = say(
+            "The benchmark names no options for some of its questions: there, a choice that is spelled otherwise than "
+            "the right one counts as wrong."
+        )
+    return [RowIssue(None, None, message)]
+
 
 def _options(record: Record, problems: list[RowIssue]) -> tuple[str, ...]:
     if given_text(record, "options") is None:
@@ -261,7 +283,7 @@ def fit(kind: str, file: FileRows[Response], questions: Sequence[Question]) -> F
     """Which row answers which question; every row and every question that is left over is an error."""
     known = {question.key: question for question in questions}
     errors, warnings = list(file.errors), list(file.warnings)
-    golds = {fold_key(question.gold[0]) for question in questions} if kind == CHOICE else set()
+    warnings += without_options(questions) if kind == CHOICE else []
     found: list[RowIssue] = []
     for row in file.rows:
         question = known.get(row.key)
@@ -269,7 +291,6 @@ def fit(kind: str, file: FileRows[Response], questions: Sequence[Question]) -> F
             found.append(_unknown(kind, row))
         elif kind == CHOICE:
             found += _check_choice(row, question)
-            warnings += [] if question.options else _unlikely(row, golds)
     names = {canonical: given for given, canonical in file.columns.items()}
     errors += as_in_header(found, names)
     said = {row.key: row.said for row in file.rows if row.key in known}
@@ -298,17 +319,6 @@ def _check_choice(row: Response, question: Question) -> list[RowIssue]:
     if not question.options or fold_key(choice) in map(fold_key, question.options):
         return []
     return [RowIssue(row.line, "choice", _no_such_option(choice, question.options))]
-
-
-def _unlikely(row: Response, golds: Collection[str]) -> list[RowIssue]:
-    """Without options a slip of spelling would count as a wrong answer in silence."""
-    if fold_key(row.said[0]) in golds:
-        return []
-    message = say(
-        "“{text}” is the right option of no question, and the benchmark names no options; it counts as wrong.",
-        text=excerpt(row.said[0]),
-    )
-    return [RowIssue(row.line, "choice", message)]
 
 
 def _missing(kind: str, questions: Sequence[Question]) -> list[RowIssue]:

@@ -4,7 +4,17 @@ Rounding happens here and nowhere else. A value that is undefined shows why, in 
 """
 
 from scoring.reports.kinds import tables
-from scoring.reports.table import Table, coefficient, interval, p_shown, percent, reasons
+from scoring.reports.table import (
+    Table,
+    coefficient,
+    interval,
+    over_runs,
+    p_shown,
+    percent,
+    reasons,
+    warnings,
+    why,
+)
 from scoring.reports.writers import as_latex, as_markdown
 
 __all__ = [
@@ -13,8 +23,11 @@ __all__ = [
     "as_markdown",
     "coefficient",
     "interval",
+    "over_runs",
     "p_shown",
     "percent",
     "reasons",
     "tables",
+    "warnings",
+    "why",
 ]

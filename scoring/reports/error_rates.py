@@ -1,6 +1,6 @@
 """Tables of a system's error rates."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scoring.reports.table import Document, Table, interval, percent, why
 
@@ -12,13 +12,19 @@ OF_COMPOUNDS = (
     "all contexts wrong", "all contexts wrong %", "95 % interval",
 )  # fmt: skip
 RATES = ("instance", "aggregate", "all_contexts_wrong")
+# What may differ between the contexts of one compound.
+CONDITIONS = ("context_length", "reference_seen", "session_position")
 NOT_GIVEN = "not given"  # the row of what has no value
 NOISE_TITLE = "Corrected for the experts' noise"
 
 
 def error_rates(document: Document) -> list[Table]:
     """The rates of all compounds and without the experts' noise, then by each facet, then the histogram."""
-    by = (_rates(name.replace("_", " "), rows) for name, rows in tables_of(document).items() if rows)
+    by = (
+        _rates(name.replace("_", " "), rows, _how_counted(document, name, rows))
+        for name, rows in tables_of(document).items()
+        if rows
+    )
     overall = _rates("Error rates", {"all": document})
     return [
         *overall,
@@ -38,7 +44,24 @@ def tables_of(document: Document) -> dict[str, dict[str, Document]]:
     }
 
 
-def _rates(title: str, rows: Mapping[str, Document]) -> list[Table]:
+def _how_counted(document: Document, name: str, rows: Mapping[str, Document]) -> list[str]:
+    """Which compounds the rows of a condition count, where its contexts may fall into several."""
+    if name not in CONDITIONS:
+        return []
+    n, among = sum(map(_compounds, rows.values())), _compounds(document)
+    return [
+        "A compound is counted in a row only where all its contexts fall into that row; "
+        f"so are {n:,} of {among:,} compounds with five contexts."
+    ]
+
+
+def _compounds(rates: Document) -> int:
+    """The compounds with five contexts, decided or not."""
+    found: int = rates["aggregate"]["n"] + rates["aggregate"]["undecided"]
+    return found
+
+
+def _rates(title: str, rows: Mapping[str, Document], of_compounds: Sequence[str] = ()) -> list[Table]:
     """Contexts and compounds apart: one table of both is wider than a page."""
     contexts = [_of_contexts(name, rates) for name, rates in rows.items()]
     compounds = [_of_compounds(name, rates) for name, rates in rows.items()]
@@ -47,7 +70,7 @@ def _rates(title: str, rows: Mapping[str, Document]) -> list[Table]:
     carried = ("carried over",) if any("carried" in rates for rates in rows.values()) else ()
     return [
         Table(f"{title}, by context", (*OF_CONTEXTS, *carried), contexts, unknown),
-        Table(f"{title}, by compound", OF_COMPOUNDS, compounds, undecided),
+        Table(f"{title}, by compound", OF_COMPOUNDS, compounds, undecided, of_compounds),
     ]
 
 

@@ -8,8 +8,11 @@ from scoring.reports.table import (
     Table,
     difference_cells,
     interval,
+    over_runs,
     percent,
+    reasons,
     spread,
+    warnings,
     why,
 )
 
@@ -161,17 +164,20 @@ def _spreads(document: Document) -> Table:
             found["name"],
             found["measure"],
             str(found["n"]),
+            over_runs(found.get("labelled")),
+            over_runs(found.get("undecided")),
             *(percent(found[name]) for name in ("mean", "sd", "low", "high")),
         ]
         for found in systems
     ]
-    columns = ["system", "error rate", "runs", "mean %", "sd", "lowest", "highest"]
-    return Table("Systems", columns, rows, [*why(systems), *why(systems, "sd_reason")])
+    columns = ["system", "error rate", "runs", "labelled", "undecided", "mean %", "sd", "lowest", "highest"]
+    return Table("Systems", columns, rows, list(dict.fromkeys([*why(systems), *why(systems, "sd_reason")])))
 
 
 def _differences(found: Sequence[Document], note: str, title: str = "Differences (a minus b)") -> Table:
     rows = [[one["measure"], *difference_cells(one)] for one in found]
-    return Table(title, ["measure", *DIFFERENCE], rows, why(found), [note] if note else [])
+    remarks = [*warnings(found), *([note] if note else [])]
+    return Table(title, ["measure", *DIFFERENCE], rows, reasons(found), remarks)
 
 
 def _pair(document: Document) -> list[Table]:

@@ -54,6 +54,14 @@ def spread(found: Document | None) -> str:
     return percent(found["mean"]) + ("" if found["sd"] is None else f" ± {percent(found['sd'])}")
 
 
+def over_runs(counts: Sequence[int] | None) -> str:
+    """How many there are in each run: one number where it is the same in all."""
+    if not counts:
+        return "–"
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,} – {high:,}"
+
+
 DIFFERENCE = ("a", "b", "n", "a %", "b %", "difference", "95 % interval", "p", "p (Holm)")
 
 
@@ -75,6 +83,11 @@ def difference_cells(one: Document) -> list[str]:
 def why(figures: Iterable[Document], name: str = "reason") -> list[str]:
     """The reasons of the figures that are undefined, each once."""
     return list(dict.fromkeys(figure[name] for figure in figures if figure.get(name)))
+
+
+def warnings(figures: Iterable[Document]) -> list[str]:
+    """What is to be kept in mind about figures, each once."""
+    return why(figures, "warning")
 
 
 def reasons(figures: Sequence[Document]) -> list[str]:

@@ -6,7 +6,7 @@ message: whoever holds them scores again and again until they fit. Figures are w
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,17 @@ class Added:
     questions: int
     unknown_columns: Sequence[str]
     warnings: Sequence[RowIssue]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stored:
+    """A submission as it is stored. `repeated`: it was there and counted; `again`: it was there, another file under its
+    names came after it, and now it counts again.
+    """
+
+    submission: BenchmarkSubmission
+    repeated: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,11 +214,12 @@ def store_sent(
     by: User | None,
     statistics: dict[str, Any] | None = None,
     replaces_others: bool = True,
-) -> tuple[BenchmarkSubmission, bool]:
-    """Store it, and whether it was there already. The same file under the same names is the same submission.
+) -> Stored:
+    """Store it. The same file under the same names is the same submission.
 
-    Another file under these names takes the place of the one before, which stays in the list. Who may not replace what
-    somebody else sent (`replaces_others`) is refused instead.
+    Another file under these names takes the place of the one before, which stays in the list; sent again, that one is
+    stored anew and counts. Who may not replace what somebody else sent (`replaces_others`) is refused instead, and so
+    is a name that another spelling of is there.
     """
     system, run = system.strip(), run.strip()
     check_names(system, run)
@@ -218,12 +230,13 @@ def store_sent(
         # Held against removal, and so that two files under one name come one after the other.
         if not Benchmark.objects.select_for_update().filter(pk=benchmark.pk).exists():
             raise Refused(_("This benchmark was removed meanwhile."))
+        check_spelling(benchmark, system, run, human=human)
         there = benchmark.submissions.filter(**names)
-        known = there.filter(digest=digest).first()
-        if known is not None:
+        known, latest = there.filter(digest=digest).first(), there.order_by("pk").last()
+        if known is not None and known == latest:
             if measured:
                 benchmark.submissions.filter(pk=known.pk).update(**measured)
-            return known, True
+            return Stored(submission=known, repeated=True)
         if not replaces_others and there.exclude(created_by=by).exists():
             raise Refused(
                 _(
@@ -231,6 +244,9 @@ def store_sent(
                 )
                 % {"system": system}
             )
+        if known is not None:
+            measured = measured or {"statistics": known.statistics, "scored_at": known.scored_at}
+            remove_submission(known, by=by)
         made = BenchmarkSubmission.objects.create(
             benchmark=benchmark, **names, file_name=file_name[:255], sha256=sent.sha256, digest=digest,
             created_by=by, **measured,
@@ -240,7 +256,34 @@ def store_sent(
             for question, said in zip(sent.questions, sent.said, strict=True)
         )
         BenchmarkResponse.objects.bulk_create(responses, batch_size=CHUNK)
-    return made, False
+    return Stored(submission=made, again=known is not None)
+
+
+def check_spelling(benchmark: Benchmark, system: str, run: str, *, human: bool) -> None:
+    """Refused where the system, or this run of it, is there in another spelling; people and models are apart."""
+    system, run = system.strip(), run.strip()
+    there = benchmark.submissions.filter(human=human)
+    known = _other_spelling(system, there.values_list("system", flat=True))
+    if known is not None:
+        raise Refused(
+            _("“%(known)s” is on this benchmark already. Write the name like this, or choose another one.")
+            % {"known": known}
+        )
+    known = _other_spelling(run, there.filter(system=system).values_list("run", flat=True))
+    if known is not None:
+        raise Refused(
+            _(
+                "“%(system)s” has a run “%(known)s” on this benchmark already. Write the run like this, or choose "
+                "another name for it."
+            )
+            % {"system": system, "known": known}
+        )
+
+
+def _other_spelling(name: str, there: Iterable[str]) -> str | None:
+    """How the name is written there, where it is there in other spellings only."""
+    same = sorted({one for one in there if fold_name(one) == fold_name(name)})
+    return same[0] if same and name not in same else None
 
 
 def check_names(system: str, run: str) -> None:
@@ -257,6 +300,18 @@ def remove_submission(submission: BenchmarkSubmission, *, by: User | None) -> No
         detail = {"name": benchmark.name, "system": submission.system, "run": submission.run}
         audit(benchmark.campaign, by, "benchmark submission removed", {**detail, "sha256": submission.sha256})
         submission.delete()
+
+
+def remove_run(benchmark: Benchmark, *, system: str, run: str, human: bool, by: User | None) -> int:
+    """Take out everything that was sent under these names; how many files that were. Refused where there are none."""
+    with transaction.atomic():
+        found = benchmark.submissions.filter(system=system, run=run, human=human).defer("statistics")
+        submissions = list(found.select_related("benchmark__campaign"))
+        if not submissions:
+            raise Refused(_("Nothing was sent to “%(name)s” under these names.") % {"name": benchmark.name})
+        for one in submissions:
+            remove_submission(one, by=by)
+    return len(submissions)
 
 
 def latest_runs(

@@ -27,6 +27,7 @@ from scoring.services.benchmarks import (
     BOARD,
     CHUNK,
     Sent,
+    Stored,
     check_names,
     evaluation_digest,
     latest_runs,
@@ -118,12 +119,15 @@ def score(submission: BenchmarkSubmission, progress: Progress = silent) -> Docum
 
 @dataclass(frozen=True, kw_only=True)
 class Taken:
-    """A submission that fits and is stored; `repeated` where it was there before, `job` where it is to be scored."""
+    """A submission that fits and is stored; `job` where it is to be scored, or the board made anew with it."""
 
-    submission: BenchmarkSubmission
+    stored: Stored
     sent: Sent
-    repeated: bool
     job: Job | None
+
+    @property
+    def submission(self) -> BenchmarkSubmission:
+        return self.stored.submission
 
 
 def take_in(
@@ -145,7 +149,7 @@ def take_in(
     check_scorable(benchmark)
     sent = read_sent(benchmark, data, file_name=file_name)
     with transaction.atomic():
-        stored, repeated = store_sent(
+        stored = store_sent(
             benchmark,
             sent,
             file_name=file_name,
@@ -155,8 +159,9 @@ def take_in(
             by=by,
             replaces_others=replaces_others,
         )
-        job = request_scoring(benchmark, by=by) if stored.scored_at is None else None
-    return Taken(submission=stored, sent=sent, repeated=repeated, job=job)
+        waits = stored.again or stored.submission.scored_at is None
+        job = request_scoring(benchmark, by=by) if waits else None
+    return Taken(stored=stored, sent=sent, job=job)
 
 
 # Lines ----------------------------------------------------------------------------------------------------------
@@ -388,7 +393,7 @@ def _signature(benchmark: Benchmark, lines: Sequence[Line], signatures: Sequence
 # Accuracies over benchmarks -------------------------------------------------------------------------------------
 
 
-def accuracies_document(campaign: Campaign, *, draws: Draws = USUAL) -> Document:
+def accuracies_document(campaign: Campaign, *, draws: Draws = USUAL, progress: Progress = silent) -> Document:
     """Every system's accuracy on every benchmark of choices, and the mean over these; Refused where nothing is scored.
 
     Only who was scored on every benchmark has a mean, and only these are compared by it.
@@ -402,8 +407,18 @@ def accuracies_document(campaign: Campaign, *, draws: Draws = USUAL) -> Document
         raise Refused(_("Nothing was scored on a benchmark of choices yet."))
     names = sorted({(line.human, line.system) for _benchmark, lines in boards for line in lines})
     common = [key for key in names if all(_find(lines, key) is not None for _benchmark, lines in boards)]
-    cells = {benchmark.name: _cells(benchmark, lines, draws) for benchmark, lines in boards}
-    mean = _mean(boards, common, draws)
+    cells: dict[str, dict[Key, Document]] = {}
+    sets: list[Drawn] = []
+
+    def alive() -> None:
+        progress(len(cells) + len(sets), 2 * len(boards))
+
+    for benchmark, lines in boards:
+        cells[benchmark.name] = _cells(benchmark, lines, draws, alive)
+    for benchmark, lines in boards if common else ():
+        sets.append(_of_common(benchmark, lines, common, draws, alive))
+    mean = mean_over_sets(sets) if sets else None
+    progress(1, 1)
     systems = []
     for key in names:
         of_sets = {name: found.get(key) for name, found in cells.items()}
@@ -441,36 +456,36 @@ def _find(lines: Sequence[Line], key: Key) -> Line | None:
     return next((line for line in lines if (line.human, line.system) == key), None)
 
 
-def _cells(benchmark: Benchmark, lines: Sequence[Line], draws: Draws) -> dict[Key, Document]:
+def _cells(
+    benchmark: Benchmark, lines: Sequence[Line], draws: Draws, alive: Callable[[], None]
+) -> dict[Key, Document]:
     (family,) = choice.FAMILIES
-    found = _measured(family, lines, None, seed=seed_of(benchmark), draws=draws, compare=False)
+    found = _measured(family, lines, None, seed=seed_of(benchmark), draws=draws, compare=False, alive=alive)
     return {
         (line.human, line.system): found.figure(place, choice.ACCURACY) for place, line in enumerate(lines)
     }
 
 
-def _mean(
-    boards: Sequence[tuple[Benchmark, Sequence[Line]]], common: Sequence[Key], draws: Draws
-) -> Drawn | None:
-    if not common:
-        return None
+def _of_common(
+    benchmark: Benchmark,
+    lines: Sequence[Line],
+    common: Sequence[Key],
+    draws: Draws,
+    alive: Callable[[], None],
+) -> Drawn:
+    """What is drawn of one benchmark for the mean over all."""
     models = [place for place, (human, _system) in enumerate(common) if not human]
-    sets = []
-    for benchmark, lines in boards:
-        chosen = [line for key in common if (line := _find(lines, key)) is not None]
-        systems = [SystemRows(name=line.title, runs=line.rows[choice.ACCURACY]) for line in chosen]
-        sets.append(
-            draw(
-                systems,
-                choice.accuracy,
-                choice.MEASURES,
-                seed=seed_of(benchmark),
-                resamples=draws.resamples,
-                shuffles=draws.shuffles,
-                pairs=list(combinations(models, 2)),
-            )
-        )
-    return mean_over_sets(sets)
+    chosen = [line for key in common if (line := _find(lines, key)) is not None]
+    return draw(
+        [SystemRows(name=line.title, runs=line.rows[choice.ACCURACY]) for line in chosen],
+        choice.accuracy,
+        choice.MEASURES,
+        seed=seed_of(benchmark),
+        resamples=draws.resamples,
+        shuffles=draws.shuffles,
+        pairs=list(combinations(models, 2)),
+        alive=alive,
+    )
 
 
 def _mean_differences(mean: Drawn, common: Sequence[Key]) -> list[Document]:
@@ -607,7 +622,9 @@ def boards_now(benchmark: Benchmark, progress: Progress = silent) -> list[Made]:
     if benchmark.kind == Benchmark.Kind.CHOICE:
         of_all = inputs_of_choices(benchmark.campaign)
         try:
-            made.append((ACCURACIES, None, of_all, accuracies_document(benchmark.campaign)))
+            made.append(
+                (ACCURACIES, None, of_all, accuracies_document(benchmark.campaign, progress=progress))
+            )
         except Refused:
             made.append((ACCURACIES, None, of_all, None))
     return made

@@ -228,6 +228,7 @@ def _instances(
             cannot_judge=np.array([item in labels.cannot_judge for item in items], dtype=np.bool_),
             facets=_facets(contexts),
             carried=_carried(items, labels),
+            item=np.array(items, dtype=np.int64),
         ),
         items,
     )

@@ -40,7 +40,7 @@ from scoring.services.options import Document, Options
 from scoring.services.peeks import record_peek
 
 JOB = "measure"
-VERSION = "2"  # of what is kept: another one, and everything is computed again
+VERSION = "3"  # of what is kept: another one, and everything is computed again
 COMPARISON, BLEU = "comparison", "bleu"
 # The kinds, and the options each goes by.
 GOES_BY: Mapping[str, Sequence[str]] = {

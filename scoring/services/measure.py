@@ -281,8 +281,11 @@ def wanted_predictions(options: Options) -> Wanted:
     )
 
 
-def methods_report(campaign: Campaign, options: Options) -> Document:
-    """A paragraph for a paper; without figures made of answers while some are open."""
+def methods_report(campaign: Campaign, options: Options, *, submissions: bool = True) -> Document:
+    """A paragraph for a paper; without figures made of answers while some are open.
+
+    Without `submissions` it is the same whatever was sent in, as a release needs it.
+    """
     labels = labels_of(campaign, options.labels)
     drawing: Drawing = {"seed": options.seed, "resamples": options.resamples}
     agreed: Document | None = None
@@ -296,7 +299,7 @@ def methods_report(campaign: Campaign, options: Options) -> Document:
                 title: error_rates(_without_tables(instances), labels=labels.signature, **drawing)
                 for title, (instances, _items) in zip(titles_of(list(there)), there.values(), strict=True)
             }
-    return methods(campaign, labels=labels, agreement=agreed, rates=rates, **drawing)
+    return methods(campaign, labels=labels, agreement=agreed, rates=rates, submissions=submissions, **drawing)
 
 
 def _without_tables(instances: Instances) -> Instances:

@@ -26,7 +26,7 @@ from annotation.models import (
 )
 from annotation.protocol.base import get_protocol
 from annotation.protocol.labels import ARBITER
-from annotation.protocol.sentences import Sentence, listed, say
+from annotation.protocol.sentences import Sentence, listed, say, say_count
 from annotation.services.moves import moved_of
 from annotation.services.peeks import Peek, open_answers, peeks_of
 from annotation.services.sentences import translated
@@ -120,11 +120,13 @@ def methods(
     rates: Mapping[str, ErrorRates],
     seed: int,
     resamples: int,
+    submissions: bool = True,
 ) -> Document:
     """The paragraph and what it states.
 
     `agreement` is the document of that name and `rates` the error rates by run, None and empty where there are none
-    or where answers are open; `seed` and `resamples` are those of all intervals.
+    or where answers are open; `seed` and `resamples` are those of all intervals. Without `submissions` it does not
+    depend on what others send in.
     """
     peeks, still = peeks_of(campaign), open_answers(campaign)
     compound = campaign.protocol == Campaign.Protocol.COMPOUND
@@ -143,7 +145,7 @@ def methods(
         *(_agreement(campaign, agreement) if agreement else []),
         *(_intervals(campaign, seed, resamples) if agreement else []),
         *(_rates(rates, seed, resamples) if rates else []),
-        *(_texts(campaign) if compound else _scores(campaign)),
+        *(_texts(campaign) if compound else _scores(campaign) if submissions else []),
         *_peeks(peeks),
         *_versions(),
     ]
@@ -301,17 +303,34 @@ def _where_contexts_stood(display: Mapping[str, int]) -> Sentences:
 
 
 def _compound_settings(campaign: Campaign, answers: Any) -> Sentences:
-    seen = _counts(answers, "reference_seen")
     return [
         REFERENCES[campaign.reference],
-        say(
-            "It was seen with {seen} answers and not with {hidden}; for {unknown} that is not recorded.",
-            seen=seen.get("True", 0),
-            hidden=seen.get("False", 0),
-            unknown=seen.get("None", 0),
-        ),
+        *_seen(_counts(answers, "reference_seen")),
         REASONS[campaign.reasons],
     ]
+
+
+def _seen(counts: Mapping[str, int]) -> Sentences:
+    """With how many answers the reference was seen, with how many not, and of how many that is not known."""
+    seen, hidden, unknown = (counts.get(value, 0) for value in ("True", "False", "None"))
+    told = []
+    if seen and hidden:
+        told.append(say("It was seen with {seen} answers and not with {hidden}.", seen=seen, hidden=hidden))
+    elif seen:
+        told.append(say_count("It was seen with {n} answer.", "It was seen with {n} answers.", n=seen))
+    elif hidden:
+        told.append(
+            say_count("It was not seen with {n} answer.", "It was not seen with {n} answers.", n=hidden)
+        )
+    if unknown:
+        told.append(
+            say_count(
+                "Of {n} answer it is not recorded whether it was seen.",
+                "Of {n} answers it is not recorded whether it was seen.",
+                n=unknown,
+            )
+        )
+    return told
 
 
 def _triple_settings(campaign: Campaign) -> Sentences:

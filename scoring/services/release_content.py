@@ -23,7 +23,7 @@ from annotation.services.exports import annotations, names_of
 from annotation.services.moves import moved_of
 from annotation.services.snapshot import snapshot
 from scoring.services.gather import Labels, labels_of
-from scoring.services.measure import report
+from scoring.services.measure import methods_report, report
 from scoring.services.options import Options
 
 KEEP, NONE = "keep", "none"
@@ -107,7 +107,7 @@ def gather_content(campaign: Campaign, wish: SplitWish) -> Content:
             design=_design(campaign),
             agreement=_agreement(campaign, votes),
             conditions=_conditions(campaign, votes),
-            methods=report(campaign, "methods", Options())["sentences"]["en"],
+            methods=methods_report(campaign, Options(), submissions=False)["sentences"]["en"],
             frozen=[(row["pk"], row.get("class", ""), row["split"], row["label"]) for row in rows],
         )
 

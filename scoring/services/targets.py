@@ -5,11 +5,11 @@ that is missing, unknown or surplus, and gives nothing where there is one.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -82,11 +82,13 @@ def _text_key(texts: Mapping[str, str], *, numbered: bool = True) -> ItemKey:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Everything there is to be scored against. `withdrawn` are the row numbers of items that count no more."""
+    """Everything there is to be scored against. `out` are items that are there and do not count: withdrawn, or set
+    aside for a dry run; rows for them are accepted and left aside.
+    """
 
     places: Sequence[Place]
     labels: Labels
-    withdrawn: frozenset[int] = frozenset()
+    out: Sequence[Place] = ()
     release: Release | None = None
     class_groups: ClassGroups = field(default_factory=lambda: CLASS_GROUPS)
 
@@ -106,13 +108,11 @@ def target_of(campaign: Campaign, *, release: Release | None = None, labels: str
     found = (
         labels_of(campaign, labels or None) if campaign.protocol == Campaign.Protocol.TRIPLE else _NO_LABELS
     )
-    out = (Item.Retired.WITHDRAWN, Item.Retired.SET_ASIDE)
-    withdrawn = Item.objects.published().filter(campaign=campaign, retired_why__in=out)
     if campaign.protocol == Campaign.Protocol.TRIPLE:
         return Target(
             places=_triples(campaign),
             labels=found,
-            withdrawn=frozenset(withdrawn.values_list("position", flat=True)),
+            out=_triples_of(_out_of(campaign)),
             class_groups=wording_of(campaign).class_groups,
         )
     return Target(places=_contexts(campaign), labels=found)
@@ -123,10 +123,19 @@ _NO_LABELS = Labels({}, frozenset(), "imported", None, None, None)
 
 
 def _triples(campaign: Campaign) -> list[Place]:
-    rows = Item.objects.active().filter(campaign=campaign).order_by("position")
+    return _triples_of(Item.objects.active().filter(campaign=campaign))
+
+
+def _out_of(campaign: Campaign) -> QuerySet[Item]:
+    out = (Item.Retired.WITHDRAWN, Item.Retired.SET_ASIDE)
+    return Item.objects.published().filter(campaign=campaign, retired_why__in=out)
+
+
+def _triples_of(items: QuerySet[Item]) -> list[Place]:
+    rows = items.order_by("position").values("pk", "position", "item_class", "split", *_NAMES)
     return [
         _triple(row, number=row["position"], item_class=row["item_class"], split=row["split"])
-        for row in rows.values("pk", "position", "item_class", "split", *_NAMES).iterator(CHUNK)
+        for row in rows.iterator(CHUNK)
     ]
 
 
@@ -186,6 +195,7 @@ def _released(release: Release) -> Target:
             frozen["version"],
             frozen["label_version"],
         ),
+        out=_triples_of(_out_of(release.campaign).exclude(pk__in=release.items.values("item"))),
         release=release,
         class_groups=read_wording(
             release.campaign.protocol, release.manifest.get("wording", {})
@@ -202,10 +212,22 @@ class _Matching:
 
     rows: dict[int, SubmittedRow] = field(default_factory=dict)
     issues: list[RowIssue] = field(default_factory=list)
-    warnings: list[RowIssue] = field(default_factory=list)
+    not_counted: int = 0  # rows for items that are withdrawn or set aside
 
     def issue(self, row: SubmittedRow, message: str) -> None:
         self.issues.append(RowIssue(row.line, None, message))
+
+    @property
+    def warnings(self) -> list[RowIssue]:
+        """One that counts the rows that are left aside."""
+        if not self.not_counted:
+            return []
+        message = ngettext(
+            "%(n)d row is of an item that was withdrawn or set aside for a dry run; it was not counted.",
+            "%(n)d rows are of items that were withdrawn or set aside for a dry run; they were not counted.",
+            self.not_counted,
+        ) % {"n": self.not_counted}
+        return [RowIssue(None, None, message)]
 
 
 @dataclass(frozen=True)
@@ -223,12 +245,12 @@ def match(
 
     By position, row i is the item at position i of the whole campaign (row i of a release); ids and texts that
     the file repeats are checked. Otherwise by id, else by the texts: a key that stands r times takes its r rows
-    in order, or one row for all.
+    in order, or one row for all. Rows for what is withdrawn or set aside are counted in a warning.
     """
     matching = _Matching()
     if file.errors:
         if not by_position:
-            _note_unknown(_by_key(target.places), file.rows, matching)
+            _note_unknown(_by_key([*target.places, *target.out]), file.rows, matching)
         raise SubmissionError(in_line_order([*file.errors, *matching.issues]))
     if by_position:
         _match_by_position(target, file, matching)
@@ -253,7 +275,7 @@ def _missing(place: Place, *, by_id: bool) -> str:
 
 def _match_by_position(target: Target, file: FileRows[SubmittedRow], matching: _Matching) -> None:
     by_number = {place.number: place for place in target.places}
-    n_places = len(by_number) + len(target.withdrawn)
+    n_places = len(by_number) + (0 if target.release else len(target.out))
     if file.n_rows != n_places:
         message = _(
             "The file has %(rows)d rows, and there are %(items)d items: rows can only be matched by position where the "
@@ -264,10 +286,7 @@ def _match_by_position(target: Target, file: FileRows[SubmittedRow], matching: _
     for row in file.rows:
         place = by_number.get(row.number)
         if place is None:
-            message = _("The item at position %(position)d was withdrawn; its row was skipped.") % {
-                "position": row.number
-            }
-            matching.warnings.append(RowIssue(row.line, None, message))
+            matching.not_counted += 1
             continue
         difference = _difference(row, place)
         if difference:
@@ -294,21 +313,39 @@ def _difference(row: SubmittedRow, place: Place) -> str | None:
 def _match_by_key(
     target: Target, file: FileRows[SubmittedRow], needed: set[int], matching: _Matching
 ) -> None:
-    places = _by_key(target.places)
-    _note_unknown(places, file.rows, matching)
+    places, out = _by_key(target.places), _by_key(target.out)
+    _note_unknown(places.keys() | out.keys(), file.rows, matching)
     rows: dict[str, list[SubmittedRow]] = defaultdict(list)
     for row in file.rows:
         if row.key is None:  # the file has an id column that this row leaves out: the reader said so
             continue
         rows[row.key.folded].append(row)
     for key, same in rows.items():
-        if key in places:
-            _take(places[key], same, needed, matching)
+        if key not in places and key not in out:
+            continue
+        found = places.get(key, [])
+        counted = _counted(target, found, out.get(key, []), same)
+        matching.not_counted += len(same) - len(counted)
+        if found:
+            _take(found, counted, needed, matching)
 
 
-def _note_unknown(
-    places: Mapping[str, list[Place]], rows: Sequence[SubmittedRow], matching: _Matching
-) -> None:
+def _counted(
+    target: Target, found: Sequence[Place], out: Sequence[Place], same: Sequence[SubmittedRow]
+) -> list[SubmittedRow]:
+    """The rows of one key without those of items that do not count; a file with all of them has them in order."""
+    if not out:
+        return list(same)
+    if not found:
+        return []
+    if target.release is not None or len(same) != len(found) + len(out):
+        return list(same)
+    in_order = sorted([*found, *out], key=lambda place: place.number)
+    pks = {place.pk for place in found}
+    return [row for row, place in zip(same, in_order, strict=True) if place.pk in pks]
+
+
+def _note_unknown(places: Collection[str], rows: Sequence[SubmittedRow], matching: _Matching) -> None:
     for row in rows:
         if row.key is not None and row.key.folded not in places:
             matching.issue(row, _("There is no item “%(name)s” here.") % {"name": row.key.given[:120]})

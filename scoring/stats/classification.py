@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.protocol.errors import ProtocolError
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import say, say_count
 from annotation.protocol.triple import CLASS_GROUPS
 from scoring.stats.groups import ClassGroups, Mask, relations, table_groups
 from scoring.stats.measure_intervals import (
@@ -343,10 +343,22 @@ def _classification(
 def _reason(n: int, plausible: int, named: int) -> str | None:
     parts: list[str] = []
     if not plausible:
-        parts.append(say("AUC needs both classes; all {n} triples are implausible", n=n))
+        parts.append(
+            say_count(
+                "AUC needs both classes; the only triple is implausible",
+                "AUC needs both classes; all {n} triples are implausible",
+                n=n,
+            )
+        )
         parts.append(say("recall needs a plausible triple") if named else say("F1 needs a plausible triple"))
     elif plausible == n:
-        parts.append(say("AUC needs both classes; all {n} triples are plausible", n=n))
+        parts.append(
+            say_count(
+                "AUC needs both classes; the only triple is plausible",
+                "AUC needs both classes; all {n} triples are plausible",
+                n=n,
+            )
+        )
     if not named:
         parts.append(say("precision needs a triple called plausible"))
     return reduce(_and_then, parts) if parts else None

@@ -53,7 +53,8 @@ class Instances:
     context the system gave no output for stands here with -1. `facets`: further tables by name, such as
     type, pattern, words; a value is the same on all rows of a compound, and None (or "") where it is not
     known. `carried`: true where the verdict was given to another translation that renders the compound alike
-    and is carried over; None where nothing is.
+    and is carried over; None where nothing is. `item`: what was judged, by a key that identical translations of a
+    context share, 0 without an output; None where it is not known.
 
     Raises ValueError where the arrays contradict this.
     """
@@ -64,10 +65,11 @@ class Instances:
     cannot_judge: NDArray[np.bool_]
     facets: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     carried: NDArray[np.bool_] | None = None
+    item: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         shapes = {array.shape for array in (self.unit, self.context, self.verdict, self.cannot_judge)}
-        shapes |= set() if self.carried is None else {self.carried.shape}
+        shapes |= {known.shape for known in (self.carried, self.item) if known is not None}
         shapes |= {values.shape for values in self.facets.values()}
         if shapes != {(self.unit.size,)}:
             raise ValueError("all arrays of instances, the facets too, need the same length")

@@ -34,6 +34,10 @@ RATES = ("instance", "aggregate")
 SHUFFLES = 10_000
 _MOST_REDRAWN = 0.1
 
+SAME = say(
+    "All instances that both have labels for are the same translations, judged once; the difference is 0 for that "
+    "reason alone, and there is nothing to draw or to test."
+)
 NOTE = say(
     "Differences are paired. Intervals and p-values are conditional on these runs, experts and atoms; "
     "the spread over runs stands beside them."
@@ -46,7 +50,8 @@ class Difference:
 
     `value_a` and `value_b` are the figures on exactly these units. Where something is None, `reason` (of value and
     interval), `ci95_reason` (of the interval) or `p_reason` says why. `p_holm` is p after Holm over the pairs of
-    its family (the pairs of this measure, in this group).
+    its family (the pairs of this measure, in this group). Of judged instances, `labelled` is how many instances (of the
+    aggregate rate: compounds) are compared, and `undecided` how many both systems translated but lack a label in one.
     """
 
     measure: str
@@ -64,6 +69,22 @@ class Difference:
     reason: str | None = None
     ci95_reason: str | None = None
     p_reason: str | None = None
+    labelled: int | None = None
+    undecided: int | None = None
+
+    @property
+    def warning(self) -> str | None:
+        """That labels are missing, where a difference was found; what is the same by construction says so itself."""
+        if not self.undecided or self.measure != "instance" or self.interval is None:
+            return None
+        return say(
+            "{a} – {b}: {undecided} of {n} instances have no label in one of the two or in both (not judged yet, or "
+            "undecided) and are left out; the others need not be like them.",
+            a=self.a,
+            b=self.b,
+            undecided=self.undecided,
+            n=self.undecided + (self.labelled or 0),
+        )
 
     def named(self, a: str, b: str, *, turned: bool) -> "Difference":
         """The same comparison under other names; turned, it is b minus a. Its p-values stay: they have no direction."""
@@ -75,7 +96,7 @@ class Difference:
             b=b,
             value_a=self.value_b,
             value_b=self.value_a,
-            difference=None if self.difference is None else -self.difference,
+            difference=None if self.difference is None else 0.0 - self.difference,
             interval=None if self.interval is None else (-self.interval[1], -self.interval[0]),
         )
 
@@ -94,10 +115,16 @@ class Difference:
             "ci95_method": self.method,
             "p": self.p,
             "p_holm": self.p_holm,
+            **_where_known(labelled=self.labelled, undecided=self.undecided, warning=self.warning),
             **reasons(self.reason, "reason"),
             **reasons(self.ci95_reason or (None if self.interval else self.reason), "ci95_reason"),
             **reasons(self.p_reason or (None if self.p is not None else self.reason), "p_reason"),
         }
+
+
+def _where_known(**values: object) -> dict[str, object]:
+    """The values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +132,8 @@ class Spread:
     """A figure over the runs of one system: mean, standard deviation (n − 1), smallest, largest; in points.
 
     `values` are the runs in the order given, None where a run has no such figure; these are left out. `sd` is None
-    with fewer than two runs: one run says nothing about the next.
+    with fewer than two runs: one run says nothing about the next. Of judged instances, `labelled` is of each run on how
+    many instances (of the aggregate rate: compounds) its figure is, `undecided` how many it translated besides.
     """
 
     name: str
@@ -118,6 +146,8 @@ class Spread:
     high: float | None
     reason: str | None = None
     sd_reason: str | None = None
+    labelled: tuple[int, ...] | None = None
+    undecided: tuple[int, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """`{name, measure, values, n, mean, sd, low, high}`, with reasons where undefined."""
@@ -130,6 +160,10 @@ class Spread:
             "sd": self.sd,
             "low": self.low,
             "high": self.high,
+            **_where_known(
+                labelled=None if self.labelled is None else list(self.labelled),
+                undecided=None if self.undecided is None else list(self.undecided),
+            ),
             **reasons(self.reason, "reason"),
             **reasons(self.sd_reason, "sd_reason"),
         }
@@ -349,7 +383,7 @@ def compare_systems(
         spreads=tuple(spreads),
         differences=tuple(differences),
         signature=(
-            f"compare-systems|ver:1|contexts:{CONTEXTS}|systems:{len(systems)}|compounds:{len(table.units)}"
+            f"compare-systems|ver:2|contexts:{CONTEXTS}|systems:{len(systems)}|compounds:{len(table.units)}"
             f"|labels:{labels}|interval:paired-cluster-bootstrap|p:sign-flip+1|adjusted:holm|level:95"
             f"|rs:{seed}|bs:{resamples}|shuffles:{shuffles}|numpy:{np.__version__}"
         ),
@@ -393,54 +427,76 @@ class _Sides:
     a: NDArray[np.int64]  # (clusters, runs of a)
     b: NDArray[np.int64]
     sizes: NDArray[np.int64]
+    undecided: int  # units that all runs translated, and one of them has no label for
+    same: bool  # every compared instance is one and the same translation in all runs
 
 
 def _spreads(table: SystemTable, system: int) -> list[Spread]:
-    values: dict[str, list[float | None]] = {"instance": [], "aggregate": []}
-    for column in np.flatnonzero(table.columns == system).tolist():
-        verdicts = table.verdict[:, [column]]
-        for measure, of_runs in values.items():
-            sides = _sides(table, measure, verdicts, verdicts)
-            judged = int(sides.sizes.sum())
-            of_runs.append(100 * int(sides.a.sum()) / judged if judged else None)
-    return [spread(table.names[system], measure, of_runs) for measure, of_runs in values.items()]
+    columns = np.flatnonzero(table.columns == system)
+    made = []
+    for measure in RATES:
+        of_runs = [_sides(table, measure, [column], [column]) for column in columns.tolist()]
+        judged = [int(sides.sizes.sum()) for sides in of_runs]
+        values = [
+            100 * int(sides.a.sum()) / n if n else None for sides, n in zip(of_runs, judged, strict=True)
+        ]
+        undecided = tuple(sides.undecided for sides in of_runs)
+        found = spread(table.names[system], measure, values)
+        made.append(replace(found, labelled=tuple(judged), undecided=undecided))
+    return made
 
 
-def _sides(table: SystemTable, measure: str, of_a: NDArray[np.int8], of_b: NDArray[np.int8]) -> _Sides:
-    decided = (of_a != UNDECIDED).all(axis=1) & (of_b != UNDECIDED).all(axis=1)
-    judged = table.per_unit(decided)
+def _sides(table: SystemTable, measure: str, of_a: Sequence[int], of_b: Sequence[int]) -> _Sides:
+    """Of two systems by their columns."""
+    columns = [*of_a, *of_b]
+    items = table.item[:, columns]
+    there = (items != 0).all(axis=1)
+    decided = (table.verdict[:, columns] != UNDECIDED).all(axis=1)
+    judged, translated = table.per_unit(decided), table.per_unit(there)
     wrong = [
-        np.stack([table.per_unit(decided & (column == WRONG)) for column in side.T], axis=1)
+        np.stack([table.per_unit(decided & (table.verdict[:, column] == WRONG)) for column in side], axis=1)
         for side in (of_a, of_b)
     ]
     if measure == "instance":
         kept, sizes = judged > 0, judged
+        undecided = int((there & ~decided).sum())
     else:
-        contexts = table.per_unit(np.ones(table.unit.size))
-        kept, sizes = (judged == CONTEXTS) & (contexts == CONTEXTS), np.ones_like(judged)
+        whole = table.per_unit(np.ones(table.unit.size)) == CONTEXTS
+        kept, sizes = (judged == CONTEXTS) & whole, np.ones_like(judged)
+        undecided = int(((translated == CONTEXTS) & whole & ~kept).sum())
         wrong = [np.minimum(side, 1) for side in wrong]
-    return _Sides(wrong[0][kept], wrong[1][kept], sizes[kept])
+    compared = items[decided & kept[table.unit]]
+    same = bool((compared > 0).all() and (compared == compared[:, :1]).all())
+    return _Sides(wrong[0][kept], wrong[1][kept], sizes[kept], undecided, same)
 
 
 def _difference(
     table: SystemTable, measure: str, a: int, b: int, *, seed: int, resamples: int, shuffles: int
 ) -> Difference:
-    sides = _sides(table, measure, table.of(a), table.of(b))
-    n = sides.sizes.size
-    known = Difference(measure=measure, a=table.names[a], b=table.names[b], n=n, unit="compounds")
+    columns_a, columns_b = (np.flatnonzero(table.columns == system).tolist() for system in (a, b))
+    sides = _sides(table, measure, columns_a, columns_b)
+    n, units = sides.sizes.size, int(sides.sizes.sum())
+    known = Difference(
+        measure=measure, a=table.names[a], b=table.names[b], n=n, unit="compounds", labelled=units,
+        undecided=sides.undecided,
+    )  # fmt: skip
     if not n:
         return replace(known, reason=say("no compound was judged for both systems"))
-    runs_a, runs_b = sides.a.shape[1], sides.b.shape[1]
+    runs_a, runs_b = len(columns_a), len(columns_b)
     apart = sides.a.sum(axis=1) * runs_b - sides.b.sum(axis=1) * runs_a
-    units = int(sides.sizes.sum())
+    known = replace(
+        known,
+        value_a=100 * int(sides.a.sum()) / (runs_a * units),
+        value_b=100 * int(sides.b.sum()) / (runs_b * units),
+        difference=100 * int(apart.sum()) / (runs_a * runs_b * units),
+    )
+    if sides.same:
+        return replace(known, ci95_reason=SAME, p_reason=SAME)
     (low, high), method = paired_interval(
         apart, sides.sizes, scale=runs_a * runs_b, seed=seed, resamples=resamples
     )
     return replace(
         known,
-        value_a=100 * int(sides.a.sum()) / (runs_a * units),
-        value_b=100 * int(sides.b.sum()) / (runs_b * units),
-        difference=100 * int(apart.sum()) / (runs_a * runs_b * units),
         interval=(100 * low, 100 * high),
         method=method,
         p=sign_flip_p(apart, seed=seed, shuffles=shuffles),

@@ -34,6 +34,7 @@ class SystemTable:
         units: (compounds,) keys, in order of first appearance.
         unit: (rows,) number of the compound of each row; `context`: (rows,) the context's own key.
         verdict: (rows, columns) 1 correct, 0 wrong, -1 without a decision or without an output.
+        item: (rows, columns) what was judged, as in `Instances`; -1 where it is not known, 0 without an output.
         columns: (columns,) number of the system each column is a run of, rising.
         names: the systems.
     """
@@ -42,6 +43,7 @@ class SystemTable:
     unit: NDArray[np.int64]
     context: tuple[Any, ...]
     verdict: NDArray[np.int8]
+    item: NDArray[np.int64]
     columns: NDArray[np.int64]
     names: tuple[str, ...]
 
@@ -80,13 +82,17 @@ def system_table(systems: Sequence[JudgedSystem]) -> SystemTable:
             place.setdefault(key, len(place))
             unit_of.setdefault(key[0], len(unit_of))
     verdict = np.full((len(place), len(runs)), UNDECIDED, dtype=np.int8)
+    item = np.zeros((len(place), len(runs)), dtype=np.int64)
     for column, (of_run, (_, run)) in enumerate(zip(keys, runs, strict=True)):
-        verdict[[place[key] for key in of_run], column] = run.verdict
+        rows = [place[key] for key in of_run]
+        verdict[rows, column] = run.verdict
+        item[rows, column] = -1 if run.item is None else run.item
     return SystemTable(
         units=tuple(unit_of),
         unit=np.array([unit_of[unit] for unit, _ in place], dtype=np.int64),
         context=tuple(context for _, context in place),
         verdict=verdict,
+        item=item,
         columns=np.array([number for number, _ in runs], dtype=np.int64),
         names=names,
     )

@@ -81,6 +81,24 @@ def reasons(found: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 @register.filter
+def warnings(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is to be kept in mind about the figures of a table; each once."""
+    return reports.warnings(found)
+
+
+@register.filter
+def over_runs(counts: Sequence[int] | None) -> str:
+    """How many there are in each run of a system."""
+    return reports.over_runs(counts)
+
+
+@register.filter
+def spread_reasons(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Why a table of systems lacks a standard deviation; each once."""
+    return reports.why([one for one in found if one["sd"] is None], "sd_reason")
+
+
+@register.filter
 def rate_reasons(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Why rates of a table of error rates are not there; each once."""
     rates = (row[name] for row in rows.values() for name in ("instance", "aggregate", "all_contexts_wrong"))

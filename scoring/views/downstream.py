@@ -150,8 +150,16 @@ def _send(
     if taken.job is not None:
         wake(taken.job)
     _tell(request, taken.sent.warnings, taken.sent.unknown_columns)
-    if taken.repeated:
+    if taken.stored.repeated:
         messages.info(request, _("This very file was sent in before under these names; nothing was added."))
+    elif taken.stored.again:
+        messages.success(
+            request,
+            _(
+                "This very file was sent in before under these names, and another one after it. Now it counts again; "
+                "the worker makes the table anew."
+            ),
+        )
     else:
         messages.success(request, _("The file fits. The worker scores it; reload this page in a moment."))
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -76,9 +78,9 @@ def _told(error: FormatError | ProtocolError | Refused) -> str:
 
 
 def _empty_form(request: PersonRequest, submitter: Submitter) -> SubmissionForm:
-    """Against the release that is looked at; else the newest, which has a split."""
-    newest = submitter.campaign.releases.order_by("-pk").first()
-    chosen = {"release": _release(request, submitter.campaign) or newest, "split": _split(request, submitter)}
+    """Against what is looked at, so that a submission stands on this board."""
+    release, split = _looked_at(request, submitter)
+    chosen = {"release": release, "split": split}
     return SubmissionForm(campaign=submitter.campaign, manages=submitter.manages, initial=chosen)
 
 
@@ -103,7 +105,7 @@ def _page(
     issues: Sequence[RowIssue] = (),
 ) -> HttpResponse:
     campaign = submitter.campaign
-    release, split = _release(request, campaign), _split(request, submitter)
+    release, split = _looked_at(request, submitter)
     lines = leaderboard(
         campaign, split=split, release=release, viewer=submitter.user, manages=submitter.manages
     )
@@ -145,6 +147,24 @@ def _render(
         "tab": "reports",
     }
     return render(request, template, {**shared, **context}, status=status)
+
+
+def _looked_at(request: PersonRequest, submitter: Submitter) -> tuple[Release | None, str]:
+    """The board that is shown: where the address names no release the newest one; an empty name is the campaign."""
+    campaign, split = submitter.campaign, _split(request, submitter)
+    if "release" in request.GET or campaign.protocol == Campaign.Protocol.COMPOUND:
+        return _release(request, campaign), split
+    return campaign.releases.order_by("-pk").first(), split
+
+
+def _board_of(sent: Submission) -> str:
+    """The address of the board on which a submission stands."""
+    address = reverse("submissions", args=[sent.campaign.slug])
+    if sent.campaign.protocol == Campaign.Protocol.COMPOUND:
+        return address
+    return (
+        f"{address}?{urlencode({'split': sent.split, 'release': sent.release.name if sent.release else ''})}"
+    )
 
 
 def _release(request: PersonRequest, campaign: Campaign) -> Release | None:
@@ -191,6 +211,7 @@ def submission(request: PersonRequest, submitter: Submitter, pk: int) -> HttpRes
         "formats": FORMATS,
         "document": document_for(sent, manages=submitter.manages),
         "runs": over_runs(sent, manages=submitter.manages),
+        "board_address": _board_of(sent),
     }
     return _render(request, submitter, "scoring/submission.html", context)
 

@@ -61,7 +61,5 @@ def send(
 ) -> BenchmarkSubmission:
     """What a model says, checked and stored, not scored yet."""
     sent = read_sent(benchmark, text.encode(), file_name="sent.csv")
-    stored, _known = store_sent(
-        benchmark, sent, file_name="sent.csv", system=system, run=run, human=human, by=by
-    )
-    return stored
+    stored = store_sent(benchmark, sent, file_name="sent.csv", system=system, run=run, human=human, by=by)
+    return stored.submission

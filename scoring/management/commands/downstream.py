@@ -28,9 +28,11 @@ from scoring.services.benchmarks import (
     BOARD,
     add_benchmark,
     check_names,
+    check_spelling,
     open_questions,
     read_sent,
     remove_benchmark,
+    remove_run,
     store_sent,
 )
 from scoring.services.downstream import (
@@ -79,8 +81,13 @@ class Command(AssayCommand):
         table.add_argument("--again", action="store_true", help="score all submissions anew first")
         questions = actions.add_parser("questions", help="what is to be answered, without what is right")
         questions.add_argument("--benchmark", required=True)
-        remove = actions.add_parser("remove", help="a benchmark to which nothing was sent")
+        remove = actions.add_parser(
+            "remove", help="a benchmark to which nothing was sent, or what was sent under the names given"
+        )
         remove.add_argument("--benchmark", required=True)
+        remove.add_argument("--system", help="take out what was sent of this system's run instead")
+        remove.add_argument("--run", default="")
+        remove.add_argument("--human", action="store_true", help="people's answers")
         listed = actions.add_parser("list", help="the benchmarks there are")
         for one in (add, score, table, questions, remove, listed):
             one.add_argument("--json", action="store_true", default=SUPPRESS)
@@ -125,11 +132,12 @@ class Command(AssayCommand):
         campaign = changeable_campaign(options["slug"])
         benchmark = _find(campaign, options["benchmark"])
         check_names(options["system"], options["run"])
+        check_spelling(benchmark, options["system"], options["run"], human=options["human"])
         check_scorable(benchmark)
         path = Path(options["file"])
         sent = read_sent(benchmark, bytes_of(path), file_name=path.name)
         statistics = statistics_of(benchmark, sent.questions, sent.said, self._progress())
-        stored, repeated = store_sent(
+        stored = store_sent(
             benchmark,
             sent,
             file_name=path.name,
@@ -142,18 +150,23 @@ class Command(AssayCommand):
         board = _keep(benchmark)
         document = {
             **board,
-            "submission": stored.pk,
-            "repeated": repeated,
+            "submission": stored.submission.pk,
+            "repeated": stored.repeated,
+            "again": stored.again,
             "sent": path.name,
             "unknown_columns": list(sent.unknown_columns),
             "warnings": [*board["warnings"], *(str(issue) for issue in sent.warnings)],
         }
-        return self._shown(BOARD, document, options, _notes(sent.unknown_columns, sent.warnings))
+        notes = _notes(sent.unknown_columns, sent.warnings)
+        if stored.again:
+            notes.append("This file was sent before, and another one after it; now it counts again.")
+        return self._shown(BOARD, document, options, notes)
 
     def _table(self, **options: Any) -> Outcome:
         campaign = get_campaign(options["slug"])
         if options["benchmark"] is None:
-            return self._shown(ACCURACIES, accuracies_document(campaign), options)
+            document = accuracies_document(campaign, progress=self._progress())
+            return self._shown(ACCURACIES, document, options)
         benchmark = _find(campaign, options["benchmark"])
         if options["again"]:
             changeable_campaign(options["slug"])
@@ -170,6 +183,8 @@ class Command(AssayCommand):
 
     def _remove(self, **options: Any) -> Outcome:
         benchmark = _find(changeable_campaign(options["slug"]), options["benchmark"])
+        if options["system"] is not None:
+            return _without(benchmark, options["system"], options["run"], human=options["human"])
         remove_benchmark(benchmark, by=None)
         return Outcome({"removed": benchmark.name}, f"Removed: {benchmark.name}.")
 
@@ -221,6 +236,17 @@ def _keep(benchmark: Benchmark) -> dict[str, Any]:
         if kind == BOARD and document is not None:
             own = document
     return own
+
+
+def _without(benchmark: Benchmark, system: str, run: str, *, human: bool) -> Outcome:
+    """Take out what was sent under these names, and make the boards anew."""
+    n = remove_run(benchmark, system=system, run=run, human=human, by=None)
+    _keep(benchmark)
+    name = " / ".join(part for part in (system, run) if part)
+    return Outcome(
+        {"removed": name, "submissions": n},
+        f"Removed from {benchmark.name}: {name}, {counted(n, 'submission')}.",
+    )
 
 
 def _find(campaign: Campaign, name: str) -> Benchmark:

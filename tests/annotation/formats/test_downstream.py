@@ -21,6 +21,10 @@ from tests.annotation.formats.files import csv_table, jsonl_table
 
 REFERENCES = "head,relation,reference"
 
+NO_OPTIONS = (
+    "The benchmark names no options: a choice that is spelled otherwise than the right one counts as wrong."
+)
+
 
 def where(issues: tuple[RowIssue, ...]) -> list[tuple[int | None, str | None]]:
     return [(issue.line, issue.column) for issue in issues]
@@ -227,26 +231,36 @@ def test_a_choice_that_does_not_fit_is_named(
     assert words in found.errors[0].message
 
 
-def test_where_no_options_are_known_a_strange_choice_is_a_warning() -> None:
-    found = choices("q1,A", "q2,b")
+def test_where_no_options_are_known_the_warning_is_the_same_whatever_was_sent() -> None:
+    gold = answers("q1,A,,", "q2,B,,")
+    right, wrong, strange = (
+        fit(CHOICE, read_choices(csv_table("question_id,choice", *lines)), gold.rows)
+        for lines in (("q1,A", "q2,B"), ("q1,B", "q2,A"), ("q1,a", "q2,no such thing"))
+    )
 
-    assert found.errors == ()
-    assert where(found.warnings) == [(3, "choice")]
+    assert right.errors == wrong.errors == strange.errors == ()
+    assert right.warnings == wrong.warnings == strange.warnings == gold.warnings
+    [warning] = gold.warnings
+    assert str(warning) == NO_OPTIONS
+    some = answers("q1,A,,", 'q2,B,"[""A"", ""B""]",')
+    assert "for some of its questions" in some.warnings[0].message
+    assert answers('q2,B,"[""A"", ""B""]",').warnings == ()
 
 
 def test_look_alikes_are_the_same_question_and_the_same_option() -> None:
     found = choices("q１,Ａ", "q2\u200b,B")
 
-    assert found.errors == found.warnings == ()
+    assert found.errors == ()
+    assert found.said == {"q1": ("Ａ",), "q2": ("B",)}
 
 
 def test_no_message_about_a_models_file_tells_what_is_right() -> None:
     known = references("eat,xWant,secretly sleep", "run,xEffect,hidden sweat").rows
     file = read_generations(csv_table("head,relation,hypothesis", "fly,xEffect,x", "eat,xWant,"))
     said = " ".join(str(issue) for issue in fit(GENERATION, file, known).errors)
-    gold = answers("q1,the right one,,", "q2,other,,").rows
+    gold = answers("q1,what is hidden,,", "q2,other,,").rows
     chosen = fit(CHOICE, read_choices(csv_table("question_id,choice", "q1,x", "q9,y")), gold)
 
     assert "secretly" not in said
     assert "hidden" not in said
-    assert "the right one" not in " ".join(map(str, (*chosen.errors, *chosen.warnings)))
+    assert "what is hidden" not in " ".join(map(str, (*chosen.errors, *chosen.warnings)))

@@ -61,6 +61,26 @@ def test_the_same_file_scored_twice_is_one_submission(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("campaign")
+def test_a_file_that_counts_again_says_so_and_what_was_sent_can_go(tmp_path: Path) -> None:
+    add(tmp_path)
+    names = ("--benchmark", "csqa", "--system", "base")
+    ten, more = file(tmp_path, "ten.csv", chosen(10)), file(tmp_path, "more.csv", chosen(15))
+    for path in (ten, more):
+        run("downstream", "main", "score", path, *names)
+
+    again = run("downstream", "main", "score", ten, *names)
+
+    assert "now it counts again" in again.err
+    assert "50.00" in again.out
+    assert "Remove these first" in run("downstream", "main", "remove", "--benchmark", "csqa").err
+    assert "Nothing was sent" in run("downstream", "main", "remove", *names, "--run", "2").err
+    removed = run("downstream", "main", "remove", *names)
+    assert removed.out.strip() == "Removed from csqa: base, 2 submissions."
+    assert kept_board(Benchmark.objects.get()).document is None
+    assert run("downstream", "main", "remove", "--benchmark", "csqa").code == 0
+
+
+@pytest.mark.usefixtures("campaign")
 def test_tables_come_as_markdown_latex_csv_and_json(tmp_path: Path) -> None:
     add(tmp_path)
     sent = file(tmp_path, "sent.csv", chosen(15))

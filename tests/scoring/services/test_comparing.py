@@ -14,6 +14,7 @@ from scoring.reports import as_latex, as_markdown
 from scoring.services.comparing import CHOSEN_TWICE
 from scoring.services.measure import report
 from scoring.services.options import Options
+from scoring.stats.significance import SAME
 from tests.material import answer_everything, compounds, load_rows, new_campaign, run, run_json
 
 pytestmark = pytest.mark.django_db
@@ -194,3 +195,51 @@ def test_queries_are_few_whatever_the_number_of_systems(tmp_path: Path) -> None:
     with CaptureQueriesContext(connection) as three:
         report(campaign, "comparison", Options())
     assert len(two) == len(three)
+
+
+def same_so_far(folder: Path) -> Campaign:
+    """Base is judged; big came later, with every second compound's texts the same, and the rest waits."""
+    campaign = judged(folder, ("base", ""))
+    rows = compounds(N)
+    for number, row in enumerate(rows):
+        same = number // 5 % 2 == 0
+        row["translation"] = f"译{'错' if number % 5 == 0 else '对'}{number}base" if same else f"另{number}"
+    load_rows(campaign, rows, folder, system="big")
+    return campaign
+
+
+def test_what_is_the_same_by_construction_has_no_interval_and_no_p(tmp_path: Path) -> None:
+    campaign = same_so_far(tmp_path)
+    document = report(campaign, "comparison", Options(texts=False))
+
+    assert [(one["name"], one["labelled"], one["undecided"]) for one in document["systems"]] == [
+        ("base", [40], [0]), ("base", [8], [0]), ("big", [20], [20]), ("big", [4], [4]),
+    ]  # fmt: skip
+    for found, labelled in zip(document["differences"], (20, 4), strict=True):
+        assert (found["n"], found["labelled"], found["undecided"]) == (4, labelled, labelled)
+        assert (found["difference"], found["ci95"], found["p"], found["p_holm"]) == (0, None, None, None)
+        assert found["ci95_reason"] == found["p_reason"] == SAME
+        assert "warning" not in found
+    assert document["pair"]["differences"] == document["differences"]
+    shown = as_markdown("comparison", document)
+    assert "| big | instance | 1 | 20 | 20 | 20.00 |" in shown
+    assert shown.count("judged once") == 2  # under either table of differences, once
+    assert r"& 20 & 20 & 20.00" in as_latex("comparison", document)
+    turned = report(campaign, "comparison", Options(texts=False, a="big", b="base"))
+    assert "| instance | big | base | 4 | 20.00 | 20.00 | 0.00 | – | – | – |" in as_markdown(
+        "comparison", turned
+    )
+
+
+def test_missing_labels_are_counted_beside_a_difference(tmp_path: Path) -> None:
+    campaign = judged(tmp_path, ("base", ""), ("big", ""))
+    rows = compounds(N)
+    for number, row in enumerate(rows):
+        row["translation"] = f"译对{number}big" if number < 35 else f"另{number}"
+    load_rows(campaign, rows, tmp_path, system="late")
+    document = report(campaign, "comparison", Options(texts=False, among=("base", "late")))
+    found = document["differences"][0]
+    assert (found["labelled"], found["undecided"]) == (35, 5)
+    assert found["ci95"] is not None
+    assert found["warning"].startswith("base – late: 5 of 40 instances have no label")
+    assert "5 of 40 instances" in as_markdown("comparison", document)

@@ -40,7 +40,8 @@ def test_a_compound_stands_in_the_row_of_each_atom(tmp_path: Path) -> None:
     assign_parts(campaign, experts=["ada"], design="single", seed=1)
     answer_everything(campaign, lambda row: "0" if "dog" in row.item.translation else "1")
 
-    by = report(campaign, "error-rates", Options())["by"]
+    document = report(campaign, "error-rates", Options())
+    by, shown = document["by"], as_markdown("error-rates", document)
 
     assert {name: (row["instance"]["n"], row["instance"]["errors"]) for name, row in by["atom"].items()} == {
         "ADJ small": (10, 5),
@@ -49,6 +50,8 @@ def test_a_compound_stands_in_the_row_of_each_atom(tmp_path: Path) -> None:
         "N dog": (5, 5),
     }
     assert list(by["context_length"]) == ["5", "6", "7", "8+"]
+    assert shown.count("only where all its contexts fall into that row") == 1
+    assert "so are 0 of 2 compounds with five contexts." in shown
 
 
 def test_conditions_of_judging_are_rows_where_they_were_kept(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from scoring.services.downstream import (
     request_scoring,
     score_waiting,
     statistics_of,
+    take_in,
 )
 from scoring.services.targets import SubmissionError
 from scoring.stats import generation
@@ -148,6 +149,45 @@ def test_a_later_file_of_a_run_counts_and_the_earlier_one_stays(campaign: Campai
 
     assert figures(document, "base")["accuracy"]["values"] == [75.0]
     assert benchmark.submissions.count() == 2
+
+
+def test_a_file_sent_again_after_another_counts_again(campaign: Campaign) -> None:
+    benchmark = choices_benchmark(campaign)
+    first, second = send(benchmark, chosen(10), "base"), send(benchmark, chosen(15), "base")
+    score_waiting(benchmark)
+    first.refresh_from_db()
+    more: dict[str, Any] = {"file_name": "s.csv", "system": "base", "run": "", "human": False}
+
+    taken = take_in(benchmark, chosen(10).encode(), **more, by=make_user("vera"), replaces_others=True)
+
+    assert (taken.stored.again, taken.stored.repeated) == (True, False)
+    assert taken.job is not None
+    assert taken.submission.pk > second.pk
+    kept = (taken.submission.statistics, taken.submission.scored_at)
+    assert kept == (first.statistics, first.scored_at)
+    assert figures(board_document(benchmark, draws=FEW), "base")["accuracy"]["values"] == [50.0]
+    assert BenchmarkResponse.objects.count() == 2 * 20
+    assert AuditEntry.objects.filter(action="benchmark submission removed").count() == 1
+    twice = take_in(benchmark, chosen(10).encode(), **more, by=make_user("wen"), replaces_others=False)
+    assert (twice.stored.repeated, twice.submission, twice.job) == (True, taken.submission, None)
+    with pytest.raises(Refused, match="Somebody else sent in this run"):
+        take_in(benchmark, chosen(15).encode(), **more, by=make_user("xia"), replaces_others=False)
+
+
+@pytest.mark.parametrize("name", ["gpt", "ＧＰＴ", "Gpt"])
+def test_a_name_is_written_in_one_way(name: str, campaign: Campaign) -> None:
+    benchmark = choices_benchmark(campaign)
+    send(benchmark, chosen(10), "GPT", "Run 1")
+
+    with pytest.raises(Refused, match="“GPT” is on this benchmark already"):
+        send(benchmark, chosen(11), name, "Run 1")
+    with pytest.raises(Refused, match="“GPT” has a run “Run 1” on this benchmark already"):
+        send(benchmark, chosen(11), "GPT", "run 1")
+    send(benchmark, chosen(11), name, "run 1", human=True)
+    send(benchmark, chosen(11), "GPT", "Run 1")
+    send(benchmark, chosen(11), "GPT", "Run 2")
+    send(choices_benchmark(campaign, "other"), chosen(11), name)
+    assert benchmark.submissions.filter(human=False).count() == 3
 
 
 def test_nobody_but_managers_replaces_what_somebody_else_sent(campaign: Campaign) -> None:
@@ -286,6 +326,18 @@ def test_the_table_of_accuracies_has_every_benchmark_and_their_plain_mean(campai
     assert "| base | 50.00 | 55.00 | 60.00 | 65.00 | 70.00 | 60.00 |" in table
     assert "| experts (human) | 95.00 | 95.00 | 95.00 | 95.00 | 95.00 | 95.00 |" in table
     assert "base & 50.00 & 55.00 & 60.00 & 65.00 & 70.00 & 60.00 \\\\" in as_latex(ACCURACIES, document)
+
+
+def test_the_table_of_accuracies_gives_signs_of_life(campaign: Campaign) -> None:
+    for name in ("a", "b"):
+        benchmark = choices_benchmark(campaign, name)
+        send(benchmark, chosen(10), "base")
+        score_waiting(benchmark)
+    seen: list[tuple[int, int]] = []
+
+    accuracies_document(campaign, draws=FEW, progress=lambda done, total: seen.append((done, total)))
+
+    assert {(0, 4), (1, 4), (2, 4), (3, 4), (1, 1)} <= set(seen)
 
 
 def test_two_benchmarks_of_one_file_are_drawn_apart(campaign: Campaign) -> None:

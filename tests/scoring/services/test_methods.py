@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,29 @@ def test_it_names_every_coefficient_and_what_it_rests_on(tmp_path: Path) -> None
         assert part in found, (part, found)
 
 
+def test_it_says_with_how_many_answers_the_reference_was_seen(tmp_path: Path) -> None:
+    campaign = judged("compound", tmp_path)
+    answers = Annotation.objects.filter(assignment__round__campaign=campaign)
+    n = answers.count()
+    first = answers.order_by("pk")[:2].values("pk")
+    told = []
+    for everywhere, of_first in ((False, False), (True, True), (False, True), (False, None), (None, None)):
+        answers.update(reference_seen=everywhere)
+        answers.filter(pk__in=list(first.values_list("pk", flat=True))).update(reference_seen=of_first)
+        told.append(re.findall(r"It was (?:not )?seen[^.]*\.|Of [^.]* was seen\.", text()))
+
+    assert told == [
+        [f"It was not seen with {n} answers."],
+        [f"It was seen with {n} answers."],
+        [f"It was seen with 2 answers and not with {n - 2}."],
+        [
+            f"It was not seen with {n - 2} answers.",
+            "Of 2 answers it is not recorded whether it was seen.",
+        ],
+        [f"Of {n} answers it is not recorded whether it was seen."],
+    ]
+
+
 def test_it_describes_error_rates_and_text_scores(tmp_path: Path) -> None:
     campaign = judged("compound", tmp_path)
     Annotation.objects.filter(assignment__item__position=1).update(reference_seen=True)
@@ -84,7 +108,7 @@ def test_it_describes_error_rates_and_text_scores(tmp_path: Path) -> None:
     for part in (
         "compounds 8, systems 1, translations 40 (40 of them distinct).",
         "The reference translation was shown on demand.",
-        "It was seen with 2 answers and not with",
+        "It was seen with 2 answers. Of 78 answers it is not recorded whether it was seen.",
         "Reasons for a wrong answer could be given.",
         "by the rule majority (version 1)",
         "Items without a label, by reason: tie: 1.",

@@ -93,6 +93,18 @@ def test_it_gives_equal_bytes_for_equal_states(tmp_path: Path) -> None:
         frozen(campaign, "v1", seed=1)
 
 
+def test_it_does_not_change_with_what_is_submitted(tmp_path: Path) -> None:
+    campaign = judged(tmp_path)
+    release = frozen(campaign)
+    scored = as_csv([{"triple_id": f"t{place}", "prediction": place % 2} for place in range(1, 21)]).encode()
+    submit(campaign, scored, name="x.csv", wish=Wish(system="s", split="all"), by=None)
+    submit(campaign, scored, name="x.csv", wish=Wish(system="s", release=release), by=None)
+
+    assert frozen(campaign, "later").sha256 == release.sha256
+    told = run_json("report", campaign.slug, "--kind", "methods")
+    assert "Signatures of the latest submissions" in told["text"]["en"]
+
+
 def test_it_does_not_change_with_the_campaign(tmp_path: Path) -> None:
     campaign = judged(tmp_path)
     release = frozen(campaign)

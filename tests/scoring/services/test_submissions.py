@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.utils import timezone
 
 from annotation.models import AuditEntry, Campaign, Item, User
 from annotation.services.errors import Refused
@@ -24,6 +25,8 @@ from scoring.services.boards import (
     set_board,
     shown_document,
 )
+from scoring.services.release_content import SplitWish
+from scoring.services.releases import freeze
 from scoring.services.scores import Wish
 from scoring.services.submissions import Submitted, submit
 from scoring.services.targets import SubmissionError
@@ -32,6 +35,8 @@ from tests.factories import make_user
 from tests.material import answer_everything, as_csv, load_rows, new_campaign, triples
 
 pytestmark = pytest.mark.django_db
+
+NOT_COUNTED_ONE = "1 row is of an item that was withdrawn or set aside for a dry run; it was not counted."
 
 
 def campaign_with(folder: Path, n: int = 50, *, label: str | None = None) -> Campaign:
@@ -104,8 +109,48 @@ def test_it_skips_what_was_withdrawn_by_position_and_names_it_otherwise(tmp_path
         campaign, as_csv(rows).encode(), name="x.csv", wish=Wish(system="s", by_position=True), by=None
     )
 
-    assert "position 3 was withdrawn" in done.warnings[0].message
+    assert [str(one) for one in done.warnings] == [NOT_COUNTED_ONE]
     assert (done.document["rows"][0]["n"], done.document["rows"][0]["auc"]) == (39, 100.0)
+
+
+@pytest.mark.parametrize("with_texts", [False, True], ids=["by id", "by texts"])
+def test_rows_of_what_is_withdrawn_or_set_aside_are_not_counted(tmp_path: Path, with_texts: bool) -> None:
+    """A published file has a row for every item; by key and by position it is taken alike."""
+    campaign = campaign_with(tmp_path)
+    rows: list[dict[str, Any]] = [
+        ({name: one[name] for name in ("head", "relation", "tail")} if with_texts else {"triple_id": f"t{n}"})
+        | {"prediction": n % 2}
+        for n, one in enumerate(triples(50), start=0 if with_texts else 1)
+    ]
+    Item.objects.filter(position=7).update(retired_at=timezone.now(), retired_why="set_aside")
+    withdraw(campaign, Item.objects.get(position=3).pk, reason="broken", by=make_user("mei"))
+    told = "2 rows are of items that were withdrawn or set aside for a dry run; they were not counted."
+    for by_position in (False, True):
+        wish = Wish(system=f"s{by_position}", by_position=by_position)
+        done = submit(campaign, as_csv(rows).encode(), name="x.csv", wish=wish, by=None)
+        assert [str(one) for one in done.warnings] == [told]
+        assert done.document["rows"][0]["n"] == 38
+        assert done.submission.predictions.count() == 48
+        assert "set_aside" not in str(done.document)
+
+    unknown = rows[0] | ({"tail": "no such thing"} if with_texts else {"triple_id": "t99"})
+    with pytest.raises(SubmissionError) as caught:
+        submit(campaign, as_csv([*rows, unknown]).encode(), name="x.csv", wish=Wish(system="s"), by=None)
+    assert [issue.line for issue in caught.value.issues] == [52]
+
+
+def test_rows_of_what_is_no_item_of_a_release_are_not_counted(tmp_path: Path) -> None:
+    campaign = campaign_with(tmp_path)
+    Item.objects.filter(position=7).update(retired_at=timezone.now(), retired_why="set_aside")
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+    answer_everything(campaign, lambda row: "1" if row.item.position % 2 else "0")
+    finalize(campaign)
+    release = freeze(campaign, "v1", wish=SplitWish(), by=None)
+    rows = [{"triple_id": f"t{n}", "prediction": n % 2} for n in range(1, 51)]
+    wish = Wish(system="s", release=release, split="all")
+    done = submit(campaign, as_csv(rows).encode(), name="x.csv", wish=wish, by=None)
+    assert [str(one) for one in done.warnings] == [NOT_COUNTED_ONE]
+    assert done.submission.predictions.count() == 49
 
 
 # Labels that change

@@ -97,6 +97,9 @@ def test_it_gives_none_for_f1_where_nothing_is_or_is_called_plausible() -> None:
     assert "all 2 triples are implausible" in measures.reason
     assert "F1 needs a plausible triple" in measures.reason
     assert measure(labels([0, 0]), scores([0.9, 0.2])).f1 == 0.0
+    for label, word in ((0, "implausible"), (1, "plausible")):
+        reason = measure(labels([label]), scores([0.9])).reason
+        assert str(reason).startswith(f"AUC needs both classes; the only triple is {word}")
 
 
 def test_it_gives_none_for_no_triples() -> None:

@@ -1,5 +1,6 @@
 """The page that compares systems."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from annotation.services.people import add_member
 from tests.factories import make_user
 from tests.pages import body_of, client_of, text_of
 from tests.scoring.kept import computed, run_waiting
-from tests.scoring.services.test_comparing import judged
+from tests.scoring.services.test_comparing import judged, same_so_far
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +43,18 @@ def test_it_shows_differences_and_the_instances_behind_them(mei: User, tmp_path:
     assert "BLEU and chrF too" in text
     assert "Signature: nrefs" not in text
     assert "chrF" in text_of(computed(client, f"{PAGE}/?texts=yes"))
+
+
+def test_it_says_of_how_many_labels_its_figures_are(mei: User, tmp_path: Path) -> None:
+    add_member(same_so_far(tmp_path), mei, Membership.Role.MANAGER)
+    page = computed(client_of(mei), f"{PAGE}/")
+    assert "Labelled Undecided" in text_of(page)
+    assert re.search(r"big \S+ error rate 1 20 20 20\.00", text_of(page))
+    assert text_of(page).count("one run says nothing about the spread over runs") == 4 + 1
+    assert (
+        body_of(page).count('<p class="small muted">–: All instances that both have labels for are the same')
+        == 2
+    )
 
 
 def test_a_page_holds_fifty_instances(mei: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,6 +95,22 @@ def test_a_file_is_stored_scored_by_the_worker_and_read(cast: Cast) -> None:
     assert "75.00" in over_all
 
 
+def test_a_file_sent_again_after_another_is_said_to_count_again(cast: Cast) -> None:
+    benchmark = choices_benchmark(cast.campaign)
+    for right in (10, 15):
+        submit(cast.mei, benchmark, chosen(right), run="1")
+    run_jobs()
+
+    form = {"system": "base", "run": "1", "file": SimpleUploadedFile("sent.csv", chosen(10).encode())}
+    told = text_of(client_of(cast.mei).post(f"{PAGE}{benchmark.pk}/", form, follow=True))
+    run_jobs()
+    page = text_of(client_of(cast.vera).get(f"{PAGE}{benchmark.pk}/"))
+
+    assert "50.00" in page
+    assert "75.00" not in page
+    assert "another one after it. Now it counts again" in told
+
+
 def test_rows_of_a_model_that_do_not_fit_are_named(cast: Cast) -> None:
     benchmark = choices_benchmark(cast.campaign)
 

@@ -13,11 +13,15 @@ from django.http.response import HttpResponseBase
 
 from annotation.models import AuditEntry, Campaign, Job, Membership, User
 from annotation.services import sentences
+from annotation.services.labels import finalize
+from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
 from scoring.models import Board, Submission
 from scoring.services.boards import set_board
+from scoring.services.release_content import SplitWish
+from scoring.services.releases import freeze
 from tests.factories import make_user
-from tests.material import as_csv, compounds, load_rows, new_campaign
+from tests.material import answer_everything, as_csv, compounds, load_rows, new_campaign
 from tests.pages import body_of, client_of, text_of
 from tests.scoring.board import board_campaign
 
@@ -110,6 +114,29 @@ def test_it_scores_and_stores_a_file(campaign: Campaign) -> None:
         assert words in page
     board = text_of(client_of(person("mei")).get(BOARD))
     assert re.search(r"GPT3 .*1 100\.00 \d+\.\d+ – 100\.00 100\.00 \d+\.\d+ – 100\.00", board)
+
+
+def test_the_board_shown_is_the_one_that_the_form_sends_to(campaign: Campaign) -> None:
+    """The newest release where there is one; the campaign today is a choice."""
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+    answer_everything(campaign, lambda row: "1" if row.item.position % 2 else "0")
+    finalize(campaign)
+    release = freeze(campaign, "v1", wish=SplitWish(), by=None)
+    mei = client_of(person("mei"))
+    chosen = f'<option value="{release.pk}" selected>v1</option>'
+    assert chosen in body_of(mei.get(BOARD))
+    assert chosen not in body_of(mei.get(f"{BOARD}?split=test&release="))
+    assert 'href="?split=dev&amp;release=v1"' in body_of(mei.get(BOARD))
+    assert 'href="?split=dev&amp;release="' in body_of(mei.get(f"{BOARD}?split=test&release="))
+
+    answer = send("mei", release=release.pk)
+    assert "Nothing stands on this board yet" not in text_of(mei.get(BOARD))
+    assert "Nothing stands on this board yet" in text_of(mei.get(f"{BOARD}?split=test&release="))
+    assert f'href="{BOARD}?split=test&amp;release=v1"' in body_of(mei.get(answer.headers["Location"]))
+
+    answer = send("mei", release="", split="dev")
+    assert f'href="{BOARD}?split=dev&amp;release="' in body_of(mei.get(answer.headers["Location"]))
+    assert "Nothing stands" not in text_of(mei.get(f"{BOARD}?split=dev&release="))
 
 
 def test_it_names_the_rows_that_do_not_fit(campaign: Campaign) -> None:
