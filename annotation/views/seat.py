@@ -50,7 +50,7 @@ from annotation.templatetags.seat import in_language
 from annotation.views.accounts import safe_page
 from annotation.views.guidelines import after_change
 from annotation.views.notice import after_notice
-from annotation.views.seat_form import Blank, SheetForm, stamp
+from annotation.views.seat_form import Blank, SheetForm, stamp, stamp_again
 from annotation.views.seat_page import HELD, is_side_by_side, lines_of, page_data, reason_keys
 
 # What the script copies for each context of the next compound.
@@ -130,13 +130,16 @@ def _judge_page(
     screen: dict[str, Any] | None,
     *,
     held: list[dict[str, Any]],
+    form: dict[str, str] | None = None,
+    stored: dict[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
+    """The page of this screen. Where it comes back unsaved, with what its form carried, and as it is stored."""
     expert = request.user
     standing = progress(campaign, expert_id=expert.pk)
     recent = recent_screens(campaign, expert_id=expert.pk, count=1)
     guideline, wording = request.guideline or guideline_shown(campaign), wording_of(campaign)
-    correcting = screen is not None and all(row["answer"] for row in screen["rows"])
+    correcting = screen is not None and all(row["answer"] for row in (stored or screen)["rows"])
     return render(
         request,
         "annotation/judge.html",
@@ -161,7 +164,7 @@ def _judge_page(
             "new_answers": questions.new_answers(campaign, expert),
             "last": recent[0] if recent else None,
             "progress": standing,
-            "form": stamp(),
+            "form": form or stamp(),
             "empty_row": EMPTY_ROW,
             "data": page_data(
                 campaign,
@@ -195,7 +198,7 @@ def _save(request: PersonRequest, campaign: Campaign, *, position: int | None) -
     screen = position and screen_at(campaign, expert_id=expert.pk, position=position)
     if not screen:
         raise Http404
-    form = SheetForm(request.POST, screen, campaign, expert=expert.pk)
+    form, sheet = SheetForm(request.POST, screen, campaign, expert=expert.pk), None
     try:
         if request.POST.get("action") == "later":
             rows = [assignment_of(row["assignment"], expert=expert.pk) for row in screen["rows"]]
@@ -212,14 +215,27 @@ def _save(request: PersonRequest, campaign: Campaign, *, position: int | None) -
             form.refuse_blanks()
     except Blank as blank:
         messages.warning(request, blank.message)
-        return _to_screen(campaign, screen)
+        return _to_screen(campaign, screen) if sheet else _unsaved(request, campaign, form, blank)
     except (Refused, ProtocolError) as error:
         messages.error(request, _said(error))
-        held = next_screens(campaign, expert_id=expert.pk, count=HELD[campaign.protocol])
-        status = 400 if isinstance(error, ProtocolError) else 409
-        return _judge_page(request, campaign, form.filled_in(), held=held, status=status)
+        return _unsaved(request, campaign, form, error)
     upcoming = next_screens(campaign, expert_id=expert.pk)
     return _to_screen(campaign, upcoming[0] if upcoming else None)
+
+
+def _unsaved(
+    request: PersonRequest, campaign: Campaign, form: SheetForm, error: Blank | Refused | ProtocolError
+) -> HttpResponse:
+    """The same page again, as it was filled in."""
+    return _judge_page(
+        request,
+        campaign,
+        form.filled_in(),
+        held=next_screens(campaign, expert_id=request.user.pk, count=HELD[campaign.protocol]),
+        form=stamp_again(form, error),
+        stored=form.screen,
+        status=409 if isinstance(error, Refused) else 400,
+    )
 
 
 def _said(error: Refused | ProtocolError) -> str:

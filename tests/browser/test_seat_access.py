@@ -162,9 +162,9 @@ def test_it_works_without_a_script(browser: Browser, seat_of: SeatOf) -> None:
     for row in range(4):
         page.locator(".context").nth(row).locator(".verdict.correct").click()
     page.locator("#save").click()
-    expect(page.locator(".notice")).to_contain_text("1 rows of this unit have no answer yet.")
+    expect(page.locator(".notice")).to_contain_text("One row of this unit has no answer yet.")
     page.locator(".context").nth(4).locator(".verdict.cannot").click()
-    page.locator(".context").nth(4).locator("summary").click()
+    page.locator(".context").nth(4).get_by_text("Cause, reasons, note").click()
     page.locator(".context").nth(4).locator("select").select_option("source_broken")
     page.locator(".context").nth(4).locator("textarea").fill("看不懂")
     page.locator("#save").click()

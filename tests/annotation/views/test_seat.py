@@ -2,7 +2,11 @@
 
 import json
 import re
+import time
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -15,6 +19,7 @@ from annotation.protocol.display import HIDDEN
 from annotation.services import sentences
 from annotation.services.campaigns import GUIDELINES
 from annotation.services.seat import postpone
+from annotation.views import seat_form
 from tests.factories import (
     Cast,
     answer,
@@ -87,6 +92,16 @@ def filled_in(client: Client, position: int, **fields: object) -> dict[str, obje
         name.replace("_", "-", 1) if name[0] in "lrcnfp" else name: value for name, value in fields.items()
     }
     return form
+
+
+def carried(response: Any) -> dict[str, str]:
+    """What the form of a page that came back carries."""
+    body = response.content.decode()
+    return {name: hidden(body, name) for name in ("client_key", "painted")}
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, start: float, seconds: float) -> None:
+    monkeypatch.setattr(seat_form, "time", SimpleNamespace(time=lambda: start + seconds))
 
 
 def rows_of(user: User) -> list[Assignment]:
@@ -211,7 +226,7 @@ class TestWithoutAScript:
         response = client.post(at("judge/"), filled_in(client, 1, **fields), follow=True)
 
         body = response.content.decode()
-        assert "3 rows of this unit have no answer yet." in body
+        assert "3 rows of this unit have no answer yet. What you answered is stored." in body
         assert [row.label for row in rows_of(cast.ada)] == ["0", "1", "", "", ""]
         assert re.search(rf'name="label-{seat_number(rows[0])}" value="wrong" checked', body)
         work = client.get(at("work/")).content.decode()
@@ -274,6 +289,92 @@ class TestWithoutAScript:
         assert "choose a cause" in response.content.decode()
         assert Annotation.objects.count() == 0
         assert response.content.decode().count(" checked") >= 5
+
+    def test_the_time_before_a_refused_save_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        cast = make_work("compound", units=1)
+        rows = [seat_number(row) for row in rows_of(cast.ada)]
+        client, now = client_of(cast.ada), time.time()
+        fields = {f"label_{row}": "correct" for row in rows} | {f"label_{rows[2]}": "cannot_judge"}
+        at_second = partial(set_clock, monkeypatch, now)
+        at_second(0)
+        form = filled_in(client, 1, **fields)
+
+        at_second(6)
+        empty = {name: value for name, value in form.items() if not name.startswith("label")}
+        said = client.post(at("judge/"), empty)
+        assert "5 rows of this unit have no answer yet." in text_of(said)
+        assert "What you answered is stored." not in text_of(said)
+        at_second(20)
+        form |= carried(said)
+        form |= carried(client.post(at("judge/"), form))
+        at_second(30)
+        client.post(at("judge/"), form | {f"cause-{rows[2]}": "source_broken"})
+
+        seconds = Annotation.objects.values_list("seconds", flat=True)
+        assert len(seconds) == 5
+        assert set(seconds) == {30.0}
+
+    def test_no_time_counts_twice_and_none_is_taken_on_trust(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        cast = make_work("triple", units=1)
+        number = seat_number(rows_of(cast.ada)[0])
+        client, now = client_of(cast.ada), time.time()
+        form = filled_in(client, 1, **{f"label_{number}": "often"})
+        made = carried(
+            client.post(at("judge/"), form | {"painted": "1000.000:made-up", f"label-{number}": "?"})
+        )
+        assert float(made["painted"].split(":")[0]) >= now - 1
+        client.post(at("judge/"), form)
+
+        set_clock(monkeypatch, now, 60)
+        late = form | {f"label-{number}": "rarely"}
+        for key in (form["client_key"], str(uuid4())):
+            response = client.post(at("judge/"), late | {"client_key": key})
+            assert response.status_code == 409
+            assert float(carried(response)["painted"].split(":")[0]) >= now + 59
+
+    def test_what_was_refused_is_no_correction_and_shows_no_reference(self) -> None:
+        cast = make_work("compound", units=1)
+        type(cast.campaign).objects.update(reference="on_demand")
+        rows = [seat_number(row) for row in rows_of(cast.ada)]
+        reference = rows_of(cast.ada)[2].item.context
+        assert reference is not None
+        type(reference).objects.update(reference="懒狗睡着了。")
+        client = client_of(cast.ada)
+        fields = {f"label_{row}": "correct" for row in rows} | {f"label_{rows[2]}": "cannot_judge"}
+
+        body = client.post(at("judge/"), filled_in(client, 1, **fields)).content.decode()
+
+        assert 'id="correction" hidden' in body
+        opened = re.findall(r"<details[^>]* open>(.*?)</details>", body, re.DOTALL)
+        assert len(opened) == 1
+        assert "Why it cannot be judged" in opened[0]
+        assert "懒狗" not in opened[0]
+        assert body.count("懒狗") > body.count("&quot;懒狗")
+
+    def test_it_names_the_rows_that_lack_a_cause_or_a_reason(self) -> None:
+        cast = make_work("compound", units=1)
+        rows = [seat_number(row) for row in rows_of(cast.ada)]
+        client = client_of(cast.ada)
+        type(cast.campaign).objects.update(reasons="required")
+
+        def said(*labels: str) -> str:
+            fields = {f"label_{row}": label for row, label in zip(rows, labels, strict=True)}
+            return text_of(client.post(at("judge/"), filled_in(client, 1, **fields)))
+
+        c, x, w = "correct", "cannot_judge", "wrong"
+        assert "Say why row 3 cannot be judged: choose a cause beside it." in said(c, c, x, c, c)
+        assert "Say why rows 3, 5 cannot be judged: choose a cause beside each." in said(c, w, x, c, x)
+        assert "Say why row 2 is wrong: choose at least one reason beside it." in said(c, w, c, c, c)
+        assert "Say why rows 1, 2 are wrong: choose at least one reason beside each." in said(w, w, c, c, c)
+
+    def test_it_speaks_of_one_blank_row_as_one(self) -> None:
+        cast = make_work("compound", units=1)
+        client = client_of(cast.ada)
+        fields = {f"label_{seat_number(row)}": "correct" for row in rows_of(cast.ada)[:4]}
+
+        response = client.post(at("judge/"), filled_in(client, 1, **fields), follow=True)
+
+        assert "One row of this unit has no answer yet. What you answered is stored." in text_of(response)
 
     def test_it_puts_a_unit_off(self) -> None:
         cast = make_work("triple", units=2)
