@@ -146,6 +146,12 @@ def own_record(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
     return own_work(campaign, expert_id=expert_id).exclude(hidden_originals(campaign, expert_id=expert_id))
 
 
+def out_of_sight(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
+    """What the expert answered and may not look back on now. They are told that there is some, never which."""
+    answered = own_work(campaign, expert_id=expert_id).filter(answered_at__isnull=False)
+    return answered.filter(hidden_originals(campaign, expert_id=expert_id))
+
+
 def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
     """Rows that are hidden from their expert for now: those of an item that is judged once more, until that part is
     handed in, so that nobody makes the one answer like the other.
@@ -179,7 +185,7 @@ def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
 def _beside_checks(campaign: Campaign, expert_id: int, here: QuerySet[Assignment]) -> Any:
     """Positions of screens with the source of a checked carry-over whose item stands `here` on another screen."""
     checks = CarryOver.objects.filter(campaign=campaign, checked=True)
-    main = Q(round__kind=Round.Kind.MAIN)
+    main = Q(round__kind=Round.Kind.MAIN, round__state=Round.State.OPEN)
     apart = here.filter(
         main, item__carry_over__checked=True, item__carry_over__source=OuterRef("item")
     ).exclude(position=OuterRef("position"))

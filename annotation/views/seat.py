@@ -29,11 +29,13 @@ from annotation.services.returns import returned_to
 from annotation.services.screens import (
     judged_before,
     next_screens,
+    out_of_sight,
     progress,
     recent_screens,
     screen_at,
 )
 from annotation.services.seat import (
+    SEARCH_LIMIT,
     find_screens,
     guideline_shown,
     postpone,
@@ -120,8 +122,15 @@ def judge(request: PersonRequest, member: Membership) -> HttpResponse:
         return _judge_page(request, campaign, held[0] if held else None, held=held)
     found = screen_at(campaign, expert_id=expert.pk, position=position)
     if found is None:
-        raise Http404
+        return _none_there(request, campaign)
     return _judge_page(request, campaign, found, held=held)
+
+
+def _none_there(request: PersonRequest, campaign: Campaign) -> HttpResponse:
+    """No screen at this address; who has answers out of sight is told so, whatever the address."""
+    if not out_of_sight(campaign, expert_id=request.user.pk).exists():
+        raise Http404
+    return render(request, "annotation/out_of_sight.html", {"campaign": campaign}, status=404)
 
 
 def _judge_page(
@@ -174,6 +183,7 @@ def _judge_page(
                 held=held,
                 standing=standing,
                 recent=recent,
+                partial=not recent and out_of_sight(campaign, expert_id=expert.pk).exists(),
             ),
         },
         status=status,
@@ -197,7 +207,7 @@ def _save(request: PersonRequest, campaign: Campaign, *, position: int | None) -
     expert = request.user
     screen = position and screen_at(campaign, expert_id=expert.pk, position=position)
     if not screen:
-        raise Http404
+        return _none_there(request, campaign)
     form, sheet = SheetForm(request.POST, screen, campaign, expert=expert.pk), None
     try:
         if request.POST.get("action") == "later":
@@ -272,7 +282,8 @@ def _wants_json(request: HttpRequest) -> bool:
 @require_safe
 @members_only(EXPERT)
 def history(request: PersonRequest, member: Membership) -> HttpResponse:
-    """The last fifty screens one answered, or those that hold some words; each can be opened and corrected.
+    """The last fifty screens one answered, or those that hold some words; each can be opened and corrected. Where
+    there are fewer, and some are out of sight, it says so.
 
     Before them the precedents that hold these words, or are about the unit on the screen at `position`.
     """
@@ -286,11 +297,14 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
     elif at is not None and _wants_json(request):  # the script has the latest answers already
         found = []
     else:
-        found = recent_screens(campaign, expert_id=expert.pk, count=50)
+        found = recent_screens(campaign, expert_id=expert.pk, count=SEARCH_LIMIT)
+    partial = len(found) < SEARCH_LIMIT and out_of_sight(campaign, expert_id=expert.pk).exists()
     if _wants_json(request):
         if request.headers.get("X-Assay-Expert") not in (None, str(expert.pk)):
             raise Http404  # a page that was left open does not search for the next person
-        return JsonResponse({"units": found, "precedents": [_precedent(line) for line in precedents]})
+        return JsonResponse(
+            {"units": found, "partial": partial, "precedents": [_precedent(line) for line in precedents]}
+        )
     upcoming = next_screens(campaign, expert_id=expert.pk)
     parts = progress(campaign, expert_id=expert.pk)["parts"]
     context = {
@@ -299,6 +313,7 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
         "precedents": precedents,
         "screens": [{**screen, "part_name": _name_of(parts, screen["part"])} for screen in found],
         "text": text,
+        "partial": partial,
         "next": upcoming[0] if upcoming else None,
         "may_correct": not all(part["handed_in"] or part["closed"] for part in parts),
     }

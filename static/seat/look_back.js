@@ -11,6 +11,8 @@ const list = byId("history-list");
 const rulings = byId("precedent-list");
 let jump = () => {};
 let asked = 0;
+let searched = false;
+let { partial } = seat; // whether answers are out of sight, as the server said last
 
 export function onJump(act) {
   jump = act;
@@ -30,7 +32,10 @@ async function tellRulings() {
   showRulings([]);
   const position = document.getElementById("sheet")?.dataset.position ?? "";
   const { status: code, body } = await call("GET", `${seat.urls.history}?${new URLSearchParams({ position })}`);
-  if (code === 200 && body && turn === asked) showRulings(body.precedents);
+  if (code !== 200 || !body || turn !== asked) return;
+  showRulings(body.precedents);
+  partial = body.partial;
+  tell();
 }
 
 function showRulings(found) {
@@ -56,9 +61,17 @@ function ruling({ about, key, text, items }) {
 }
 
 function fill(screens) {
-  const searched = byId("search-text").value.trim() !== "";
-  byId("history-said").textContent = screens.length ? "" : say(searched ? "nothingFound" : "nothingAnswered");
+  searched = byId("search-text").value.trim() !== "";
   put(list, screens.map(line));
+  tell();
+}
+
+/** What is not in the list: nothing was found, or some answers are out of sight. */
+function tell() {
+  const hides = partial && list.children.length < record.LENGTH;
+  const none = searched ? say("nothingFound") : hides ? "" : say("nothingAnswered");
+  byId("history-said").textContent = list.children.length ? "" : none;
+  byId("history-partial").hidden = !hides;
 }
 
 function line(screen) {
@@ -110,6 +123,7 @@ byId("search-form").addEventListener("submit", async (event) => {
   if (turn !== asked) return;
   if (code === 200 && body) {
     showRulings(body.precedents);
+    partial = body.partial;
     fill(body.units);
   } else byId("history-said").textContent = say("searchFailed");
 });

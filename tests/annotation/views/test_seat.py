@@ -4,6 +4,7 @@ import json
 import re
 import time
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -13,13 +14,15 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.models import Annotation, Assignment, Design, HandIn, Part, Round, User
+from annotation.models import Annotation, Assignment, Campaign, Design, HandIn, Part, Round, User
 from annotation.protocol.compound import COMPOUND, WRONG_REASONS
 from annotation.protocol.display import HIDDEN
 from annotation.services import sentences
 from annotation.services.campaigns import GUIDELINES
+from annotation.services.parts import assign_parts
 from annotation.services.seat import postpone
 from annotation.views import seat_form
+from tests.annotation.services.test_later_repeats import judged, system
 from tests.factories import (
     Cast,
     answer,
@@ -33,6 +36,7 @@ from tests.factories import (
     make_user,
     seat_number,
 )
+from tests.material import answer_open, load_rows
 from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
@@ -185,7 +189,7 @@ class TestBlindness:
 class TestCost:
     @pytest.mark.parametrize(
         ("page", "queries"),
-        [("work/", 10), ("judge/", 10), ("history/", 7), ("parts/0/hand-in/", 12), ("guidelines/", 3)],
+        [("work/", 10), ("judge/", 10), ("history/", 8), ("parts/0/hand-in/", 12), ("guidelines/", 3)],
     )
     @pytest.mark.parametrize("units", [3, 60])
     def test_it_costs_the_same_in_a_small_and_a_large_campaign(
@@ -534,6 +538,76 @@ class TestLookingBack:
         cast = make_work("triple", units=3)
         answer(rows_of(cast.ada)[0], "1")
         assert text_of(client_of(cast.ada).get(at("history/"))).count("Part 1") == 1
+
+
+OUT_OF_SIGHT = (
+    "Some of your earlier answers are out of sight until the part you are judging is handed in. "
+    "They are stored and count."
+)
+
+
+class TestOutOfSight:
+    """Beside a later batch with repeats: who cannot see what they answered is told that it is not lost."""
+
+    @pytest.fixture
+    def campaign(self, tmp_path: Path) -> Campaign:
+        make_user("ada")
+        made = judged(tmp_path, "first", n=6)
+        load_rows(made, system("late", n=6, same=range(5)), tmp_path, system="late")
+        assign_parts(made, experts=["ada"], design="single", seed=1, again=50)
+        assert Round.objects.filter(kind="repeat").exists()
+        return made
+
+    @pytest.fixture
+    def ada(self, campaign: Campaign) -> Client:
+        return client_of(User.objects.get(username="ada"))
+
+    @pytest.mark.parametrize("words", ["", "dog"])
+    def test_looking_back_says_so(self, ada: Client, words: str) -> None:
+        response = ada.get(at("history/"), {"q": words})
+
+        assert OUT_OF_SIGHT in text_of(response)
+        assert "Nothing answered yet." not in text_of(response)
+        as_json = ada.get(at("history/"), {"q": words}, headers={"Accept": "application/json"}).json()
+        assert as_json["partial"] is True
+
+    def test_the_script_knows_where_its_list_is_empty(self, ada: Client) -> None:
+        data = page_data(ada.get(at("judge/")).content)
+
+        assert data["recent"] == []
+        assert data["partial"] is True
+
+    def test_every_address_without_a_screen_says_the_same(self, ada: Client) -> None:
+        said = set()
+        for position in (1, 2, 90000):
+            response = ada.get(at("judge/"), {"position": position})
+            assert response.status_code == 404
+            said.add(text_of(response))
+        said.add(text_of(ada.post(at("judge/"), {"position": 1, "action": "save"})))
+
+        assert len(said) == 1
+        assert OUT_OF_SIGHT in said.pop()
+
+    def test_handing_in_says_so_until_it_is_done(self, campaign: Campaign, ada: Client) -> None:
+        assert OUT_OF_SIGHT in text_of(ada.get(at("parts/0/hand-in/")))
+        answer_open(campaign)
+        assert OUT_OF_SIGHT in text_of(ada.get(at("parts/0/hand-in/")))
+
+        for part in Part.objects.all():
+            ada.post(at(f"parts/{part.index}/hand-in/"))
+
+        assert OUT_OF_SIGHT not in text_of(ada.get(at("history/")))
+        assert OUT_OF_SIGHT not in text_of(ada.get(at("parts/0/hand-in/")))
+        assert ada.get(at("judge/"), {"position": 1}).status_code == 200
+
+    def test_where_nothing_is_hidden_nothing_is_said(self, tmp_path: Path) -> None:
+        ada = client_of(make_user("ada"))
+        judged(tmp_path, "first", n=2)
+
+        for page in ("history/", "history/?q=nothing-like-it", "parts/0/hand-in/"):
+            assert OUT_OF_SIGHT not in text_of(ada.get(at(page)))
+        assert page_data(ada.get(at("judge/")).content)["partial"] is False
+        assert OUT_OF_SIGHT not in text_of(ada.get(at("judge/"), {"position": 90000}))
 
 
 class TestHandingIn:
