@@ -292,19 +292,18 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
     position = _whole(request, "position")
     at = None if position is None else screen_at(campaign, expert_id=expert.pk, position=position)
     precedents = precedents_about(campaign, expert_id=expert.pk, text=text, screen=at)
+    told = {"precedents": [_precedent(line) for line in precedents]}
+    if _wants_json(request) and request.headers.get("X-Assay-Expert") not in (None, str(expert.pk)):
+        raise Http404  # a page that was left open does not search for the next person
+    if _wants_json(request) and at is not None and not text:  # the script has the latest answers already
+        return JsonResponse({"units": [], **told})
     if text:
         found = find_screens(campaign, expert_id=expert.pk, text=text)
-    elif at is not None and _wants_json(request):  # the script has the latest answers already
-        found = []
     else:
         found = recent_screens(campaign, expert_id=expert.pk, count=SEARCH_LIMIT)
     partial = len(found) < SEARCH_LIMIT and out_of_sight(campaign, expert_id=expert.pk).exists()
     if _wants_json(request):
-        if request.headers.get("X-Assay-Expert") not in (None, str(expert.pk)):
-            raise Http404  # a page that was left open does not search for the next person
-        return JsonResponse(
-            {"units": found, "partial": partial, "precedents": [_precedent(line) for line in precedents]}
-        )
+        return JsonResponse({"units": found, "partial": partial, **told})
     upcoming = next_screens(campaign, expert_id=expert.pk)
     parts = progress(campaign, expert_id=expert.pk)["parts"]
     context = {

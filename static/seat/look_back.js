@@ -11,7 +11,6 @@ const list = byId("history-list");
 const rulings = byId("precedent-list");
 let jump = () => {};
 let asked = 0;
-let searched = false;
 let { partial } = seat; // whether answers are out of sight, as the server said last
 
 export function onJump(act) {
@@ -32,10 +31,7 @@ async function tellRulings() {
   showRulings([]);
   const position = document.getElementById("sheet")?.dataset.position ?? "";
   const { status: code, body } = await call("GET", `${seat.urls.history}?${new URLSearchParams({ position })}`);
-  if (code !== 200 || !body || turn !== asked) return;
-  showRulings(body.precedents);
-  partial = body.partial;
-  tell();
+  if (code === 200 && body && turn === asked) showRulings(body.precedents);
 }
 
 function showRulings(found) {
@@ -61,17 +57,12 @@ function ruling({ about, key, text, items }) {
 }
 
 function fill(screens) {
-  searched = byId("search-text").value.trim() !== "";
-  put(list, screens.map(line));
-  tell();
-}
-
-/** What is not in the list: nothing was found, or some answers are out of sight. */
-function tell() {
-  const hides = partial && list.children.length < record.LENGTH;
+  const searched = byId("search-text").value.trim() !== "";
+  const hides = partial && screens.length < record.LENGTH;
   const none = searched ? say("nothingFound") : hides ? "" : say("nothingAnswered");
-  byId("history-said").textContent = list.children.length ? "" : none;
+  byId("history-said").textContent = screens.length ? "" : none;
   byId("history-partial").hidden = !hides;
+  put(list, screens.map(line));
 }
 
 function line(screen) {
