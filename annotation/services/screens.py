@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, Exists, F, FilteredRelation, Max, Min, OuterRef, Q, QuerySet, Subquery
 
-from annotation.models import Assignment, Campaign, HandIn, Part, Round
+from annotation.models import Assignment, Campaign, CarryOver, HandIn, Part, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.display import joined_translation
 from annotation.services.part_names import part_name
@@ -146,12 +146,19 @@ def own_record(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
     return own_work(campaign, expert_id=expert_id).exclude(hidden_originals(campaign, expert_id=expert_id))
 
 
+def out_of_sight(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
+    """What the expert answered and may not look back on now. They are told that there is some, never which."""
+    answered = own_work(campaign, expert_id=expert_id).filter(answered_at__isnull=False)
+    return answered.filter(hidden_originals(campaign, expert_id=expert_id))
+
+
 def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
     """Rows that are hidden from their expert for now: those of an item that is judged once more, until that part is
     handed in, so that nobody makes the one answer like the other.
 
     Beside a later batch, that alone would tell what is new there: so all that was judged before of the units in it is
-    hidden, of the new screens' units as well.
+    hidden, of the new screens' units as well. A translation that could have taken another's verdict and is judged
+    anyway is such a second answer too: the screen of the other one is hidden whole, so that no gap tells which it is.
     """
     here = _work(campaign, expert_id).filter(
         ~Exists(HandIn.objects.filter(part=OuterRef("part"), expert=OuterRef("expert")))
@@ -168,10 +175,22 @@ def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
     # What costs a look for each row comes last.
     earlier = Q(unit__in=beside.values("unit")) & Q(Exists(since.filter(unit=OuterRef("unit"))))
     earlier |= Q(unit__in=new.values("unit")) & Q(Exists(since))
+    earlier |= Q(round__kind=Round.Kind.MAIN, position__in=_beside_checks(campaign, expert_id, here))
     unfinished = _work(campaign, expert_id).filter(answered_at__isnull=True)
     return ~Q(round__kind=Round.Kind.REPEAT) & (
         Q(item__in=again.values("item")) | earlier & ~Q(position__in=unfinished.values("position"))
     )
+
+
+def _beside_checks(campaign: Campaign, expert_id: int, here: QuerySet[Assignment]) -> Any:
+    """Positions of screens with the source of a checked carry-over whose item stands `here` on another screen."""
+    checks = CarryOver.objects.filter(campaign=campaign, checked=True)
+    main = Q(round__kind=Round.Kind.MAIN, round__state=Round.State.OPEN)
+    apart = here.filter(
+        main, item__carry_over__checked=True, item__carry_over__source=OuterRef("item")
+    ).exclude(position=OuterRef("position"))
+    sources = _work(campaign, expert_id).filter(main, item__in=checks.values("source"))
+    return sources.filter(Exists(apart)).values("position")
 
 
 def open_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.functions import Replace
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from annotation.models import Annotation, Assignment, Campaign, Guideline, HandIn, Part, Round
 from annotation.protocol.base import get_protocol
 from annotation.services.errors import NotYours, Refused
-from annotation.services.screens import open_work, own_record, own_work, screens
+from annotation.services.screens import open_work, out_of_sight, own_record, own_work, screens
 from annotation.services.turns import turn
 
 POSTPONED_LIMIT = 10  # open at a time: what is put off must stay a short list
@@ -164,7 +164,9 @@ class Remark:
 
 @dataclass(frozen=True)
 class PartReview:
-    """How a part stands for one expert. `open` counts screens that are not fully answered."""
+    """How a part stands for one expert. `open` counts screens that are not fully answered; `partial` where some of
+    their answers, in whatever part, are out of sight.
+    """
 
     part: Part
     total: int
@@ -174,6 +176,7 @@ class PartReview:
     unsure: tuple[Remark, ...]
     postponed: tuple[Remark, ...]
     reported: tuple[Remark, ...]
+    partial: bool
 
     @property
     def done(self) -> int:
@@ -187,7 +190,10 @@ def review_part(campaign: Campaign, *, expert_id: int, index: int) -> PartReview
     part = (
         Part.objects.filter(pk__in=rows.values("part"))
         .select_related("round")
-        .annotate(handed_in_at=Subquery(hand_in.values("at")[:1]))
+        .annotate(
+            handed_in_at=Subquery(hand_in.values("at")[:1]),
+            partial=Exists(out_of_sight(campaign, expert_id=expert_id)),
+        )
         .first()
     )
     if part is None:
@@ -207,6 +213,7 @@ def review_part(campaign: Campaign, *, expert_id: int, index: int) -> PartReview
         unsure=tuple(_remark(row) for row in remarks if row.unsure),
         postponed=_screen_by_screen(waiting),
         reported=tuple(_remark(row) for row in remarks if row.cannot_judge or row.problem),
+        partial=part.partial,
     )
 
 

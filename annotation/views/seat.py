@@ -29,11 +29,13 @@ from annotation.services.returns import returned_to
 from annotation.services.screens import (
     judged_before,
     next_screens,
+    out_of_sight,
     progress,
     recent_screens,
     screen_at,
 )
 from annotation.services.seat import (
+    SEARCH_LIMIT,
     find_screens,
     guideline_shown,
     postpone,
@@ -50,7 +52,7 @@ from annotation.templatetags.seat import in_language
 from annotation.views.accounts import safe_page
 from annotation.views.guidelines import after_change
 from annotation.views.notice import after_notice
-from annotation.views.seat_form import Blank, SheetForm, stamp
+from annotation.views.seat_form import Blank, SheetForm, stamp, stamp_again
 from annotation.views.seat_page import HELD, is_side_by_side, lines_of, page_data, reason_keys
 
 # What the script copies for each context of the next compound.
@@ -120,8 +122,15 @@ def judge(request: PersonRequest, member: Membership) -> HttpResponse:
         return _judge_page(request, campaign, held[0] if held else None, held=held)
     found = screen_at(campaign, expert_id=expert.pk, position=position)
     if found is None:
-        raise Http404
+        return _none_there(request, campaign)
     return _judge_page(request, campaign, found, held=held)
+
+
+def _none_there(request: PersonRequest, campaign: Campaign) -> HttpResponse:
+    """No screen at this address; who has answers out of sight is told so, whatever the address."""
+    if not out_of_sight(campaign, expert_id=request.user.pk).exists():
+        raise Http404
+    return render(request, "annotation/out_of_sight.html", {"campaign": campaign}, status=404)
 
 
 def _judge_page(
@@ -130,13 +139,16 @@ def _judge_page(
     screen: dict[str, Any] | None,
     *,
     held: list[dict[str, Any]],
+    form: dict[str, str] | None = None,
+    stored: dict[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
+    """The page of this screen. Where it comes back unsaved, with what its form carried, and as it is stored."""
     expert = request.user
     standing = progress(campaign, expert_id=expert.pk)
     recent = recent_screens(campaign, expert_id=expert.pk, count=1)
     guideline, wording = request.guideline or guideline_shown(campaign), wording_of(campaign)
-    correcting = screen is not None and all(row["answer"] for row in screen["rows"])
+    correcting = screen is not None and all(row["answer"] for row in (stored or screen)["rows"])
     return render(
         request,
         "annotation/judge.html",
@@ -161,7 +173,7 @@ def _judge_page(
             "new_answers": questions.new_answers(campaign, expert),
             "last": recent[0] if recent else None,
             "progress": standing,
-            "form": stamp(),
+            "form": form or stamp(),
             "empty_row": EMPTY_ROW,
             "data": page_data(
                 campaign,
@@ -171,6 +183,7 @@ def _judge_page(
                 held=held,
                 standing=standing,
                 recent=recent,
+                partial=not recent and out_of_sight(campaign, expert_id=expert.pk).exists(),
             ),
         },
         status=status,
@@ -194,8 +207,8 @@ def _save(request: PersonRequest, campaign: Campaign, *, position: int | None) -
     expert = request.user
     screen = position and screen_at(campaign, expert_id=expert.pk, position=position)
     if not screen:
-        raise Http404
-    form = SheetForm(request.POST, screen, campaign, expert=expert.pk)
+        return _none_there(request, campaign)
+    form, sheet = SheetForm(request.POST, screen, campaign, expert=expert.pk), None
     try:
         if request.POST.get("action") == "later":
             rows = [assignment_of(row["assignment"], expert=expert.pk) for row in screen["rows"]]
@@ -212,14 +225,27 @@ def _save(request: PersonRequest, campaign: Campaign, *, position: int | None) -
             form.refuse_blanks()
     except Blank as blank:
         messages.warning(request, blank.message)
-        return _to_screen(campaign, screen)
+        return _to_screen(campaign, screen) if sheet else _unsaved(request, campaign, form, blank)
     except (Refused, ProtocolError) as error:
         messages.error(request, _said(error))
-        held = next_screens(campaign, expert_id=expert.pk, count=HELD[campaign.protocol])
-        status = 400 if isinstance(error, ProtocolError) else 409
-        return _judge_page(request, campaign, form.filled_in(), held=held, status=status)
+        return _unsaved(request, campaign, form, error)
     upcoming = next_screens(campaign, expert_id=expert.pk)
     return _to_screen(campaign, upcoming[0] if upcoming else None)
+
+
+def _unsaved(
+    request: PersonRequest, campaign: Campaign, form: SheetForm, error: Blank | Refused | ProtocolError
+) -> HttpResponse:
+    """The same page again, as it was filled in."""
+    return _judge_page(
+        request,
+        campaign,
+        form.filled_in(),
+        held=next_screens(campaign, expert_id=request.user.pk, count=HELD[campaign.protocol]),
+        form=stamp_again(form, error),
+        stored=form.screen,
+        status=409 if isinstance(error, Refused) else 400,
+    )
 
 
 def _said(error: Refused | ProtocolError) -> str:
@@ -256,7 +282,8 @@ def _wants_json(request: HttpRequest) -> bool:
 @require_safe
 @members_only(EXPERT)
 def history(request: PersonRequest, member: Membership) -> HttpResponse:
-    """The last fifty screens one answered, or those that hold some words; each can be opened and corrected.
+    """The last fifty screens one answered, or those that hold some words; each can be opened and corrected. Where
+    there are fewer, and some are out of sight, it says so.
 
     Before them the precedents that hold these words, or are about the unit on the screen at `position`.
     """
@@ -265,16 +292,18 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
     position = _whole(request, "position")
     at = None if position is None else screen_at(campaign, expert_id=expert.pk, position=position)
     precedents = precedents_about(campaign, expert_id=expert.pk, text=text, screen=at)
+    told = {"precedents": [_precedent(line) for line in precedents]}
+    if _wants_json(request) and request.headers.get("X-Assay-Expert") not in (None, str(expert.pk)):
+        raise Http404  # a page that was left open does not search for the next person
+    if _wants_json(request) and at is not None and not text:  # the script has the latest answers already
+        return JsonResponse({"units": [], **told})
     if text:
         found = find_screens(campaign, expert_id=expert.pk, text=text)
-    elif at is not None and _wants_json(request):  # the script has the latest answers already
-        found = []
     else:
-        found = recent_screens(campaign, expert_id=expert.pk, count=50)
+        found = recent_screens(campaign, expert_id=expert.pk, count=SEARCH_LIMIT)
+    partial = len(found) < SEARCH_LIMIT and out_of_sight(campaign, expert_id=expert.pk).exists()
     if _wants_json(request):
-        if request.headers.get("X-Assay-Expert") not in (None, str(expert.pk)):
-            raise Http404  # a page that was left open does not search for the next person
-        return JsonResponse({"units": found, "precedents": [_precedent(line) for line in precedents]})
+        return JsonResponse({"units": found, "partial": partial, **told})
     upcoming = next_screens(campaign, expert_id=expert.pk)
     parts = progress(campaign, expert_id=expert.pk)["parts"]
     context = {
@@ -283,6 +312,7 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
         "precedents": precedents,
         "screens": [{**screen, "part_name": _name_of(parts, screen["part"])} for screen in found],
         "text": text,
+        "partial": partial,
         "next": upcoming[0] if upcoming else None,
         "may_correct": not all(part["handed_in"] or part["closed"] for part in parts),
     }

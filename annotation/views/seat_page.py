@@ -109,6 +109,7 @@ def page_data(
     held: list[dict[str, Any]],
     standing: dict[str, Any],
     recent: list[dict[str, Any]],
+    partial: bool,
 ) -> dict[str, Any]:
     """Who sits here, the rules of the seat, the screens ahead, every word the script may say."""
     protocol, wording = get_protocol(campaign.protocol), wording_of(campaign)
@@ -147,6 +148,7 @@ def page_data(
         "shown": shown,
         "screens": held,
         "recent": recent,
+        "partial": partial,
         "progress": standing,
         "postponed": postponed_positions(campaign, expert_id=expert.pk),
     }

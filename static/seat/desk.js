@@ -67,6 +67,7 @@ function show(what, event) {
   view.paint(what.sheet, { correcting: what.correcting, closed: Boolean(whyClosed()) });
   tellUnsaved();
   status.clearCue();
+  status.announce("");
   status.showProgress(what.sheet.screen.part);
   if (seat.settings.reference === "shown") what.sheet.referenceSeen = what.sheet.screen.rows.some((row) => row.reference);
   clock.run(what.clock);
@@ -162,6 +163,7 @@ export function goTo(index, event) {
   unitPainted(performance.now());
   view.paintStep(moved, { correcting: current.correcting });
   status.clearCue();
+  status.announce("");
   status.hideUndo();
   keepDraft();
   afterPaint(current, event);

@@ -11,6 +11,7 @@ const list = byId("history-list");
 const rulings = byId("precedent-list");
 let jump = () => {};
 let asked = 0;
+let { partial } = seat; // whether answers are out of sight, as the server said last
 
 export function onJump(act) {
   jump = act;
@@ -57,7 +58,10 @@ function ruling({ about, key, text, items }) {
 
 function fill(screens) {
   const searched = byId("search-text").value.trim() !== "";
-  byId("history-said").textContent = screens.length ? "" : say(searched ? "nothingFound" : "nothingAnswered");
+  const hides = partial && screens.length < record.LENGTH;
+  const none = searched ? say("nothingFound") : hides ? "" : say("nothingAnswered");
+  byId("history-said").textContent = screens.length ? "" : none;
+  byId("history-partial").hidden = !hides;
   put(list, screens.map(line));
 }
 
@@ -110,6 +114,7 @@ byId("search-form").addEventListener("submit", async (event) => {
   if (turn !== asked) return;
   if (code === 200 && body) {
     showRulings(body.precedents);
+    partial = body.partial;
     fill(body.units);
   } else byId("history-said").textContent = say("searchFailed");
 });

@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { addressOf, seat, uuid } from "./page.js";
 
-const LENGTH = 50;
+export const LENGTH = 50;
 let judged = [];
 let asked = null;
 

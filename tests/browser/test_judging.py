@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from annotation.models import Annotation, Assignment
+from annotation.models import Annotation, Assignment, CarryOver
 from tests.browser.conftest import Seat, alive, all_saved, open_seat, position, press
+from tests.factories import answer
 
 pytestmark = pytest.mark.browser
 
@@ -462,6 +463,33 @@ def test_it_shows_numbers_and_markup_exactly_as_written(context: BrowserContext,
     for tail in tails:
         assert page.locator("[data-slot=tail]").inner_text() == tail
         press(page, "1")
+
+
+def test_the_list_says_that_what_was_answered_is_out_of_sight_for_now(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("compound", units=2)
+    rows = [row for row in seat.rows if row.expert == seat.cast.ada]
+    for row in rows[:5]:
+        answer(row)
+    CarryOver.objects.create(
+        campaign=seat.cast.campaign,
+        item=rows[5].item,
+        source=rows[0].item,
+        stretch="狗",
+        rule="r",
+        checked=True,
+    )
+    page = open_seat(context, seat)
+
+    press(page, "h")
+    expect(page.locator("#history-partial")).to_contain_text("They are stored and count.")
+    expect(page.locator("#history-partial")).to_be_visible()
+    expect(page.locator("#history-said")).to_be_empty()
+    page.fill("#search-text", "dog")
+    page.locator("#search-form button").click()
+    expect(page.locator("#history-said")).to_have_text("Nothing found.")
+    expect(page.locator("#history-partial")).to_be_visible()
 
 
 def test_it_jumps_to_an_older_answer_from_the_list(context: BrowserContext, seat_of: SeatOf) -> None:

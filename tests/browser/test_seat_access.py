@@ -151,6 +151,18 @@ def test_it_moves_the_focus_to_the_new_unit(context: BrowserContext, seat_of: Se
     assert "rest 2" in page.locator("#unit").inner_text()
 
 
+def test_what_was_said_of_one_unit_is_gone_on_the_next(context: BrowserContext, seat_of: SeatOf) -> None:
+    page = open_seat(context, seat_of("compound", units=2))
+    press(page, "1")
+    press(page, "a")
+    expect(page.locator("#announcer")).to_contain_text("rows marked correct")
+
+    press(page, "Enter")
+
+    expect(page.locator("#unit")).to_contain_text("lazy")
+    expect(page.locator("#announcer")).to_be_empty()
+
+
 def test_it_works_without_a_script(browser: Browser, seat_of: SeatOf) -> None:
     """The same page as a form: verdicts, a cause, a note; blanks are asked for; Back shows what is stored."""
     seat = seat_of("compound", units=2)
@@ -162,9 +174,9 @@ def test_it_works_without_a_script(browser: Browser, seat_of: SeatOf) -> None:
     for row in range(4):
         page.locator(".context").nth(row).locator(".verdict.correct").click()
     page.locator("#save").click()
-    expect(page.locator(".notice")).to_contain_text("1 rows of this unit have no answer yet.")
+    expect(page.locator(".notice")).to_contain_text("One row of this unit has no answer yet.")
     page.locator(".context").nth(4).locator(".verdict.cannot").click()
-    page.locator(".context").nth(4).locator("summary").click()
+    page.locator(".context").nth(4).get_by_text("Cause, reasons, note").click()
     page.locator(".context").nth(4).locator("select").select_option("source_broken")
     page.locator(".context").nth(4).locator("textarea").fill("看不懂")
     page.locator("#save").click()

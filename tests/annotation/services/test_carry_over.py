@@ -18,6 +18,7 @@ from annotation.models import (
     CarryOver,
     FinalLabel,
     Gold,
+    HandIn,
     Item,
     Job,
     User,
@@ -36,10 +37,10 @@ from annotation.services.later import late_items, plan_later
 from annotation.services.overview import overview
 from annotation.services.parts import assign_parts, confirmation, plan_carrying, plan_parts, unassigned_units
 from annotation.services.precedents import settled
-from annotation.services.screens import next_screens
+from annotation.services.screens import next_screens, recent_screens, screen_at
 from annotation.services.verify import verify
 from tests.carrying import CONTEXTS, N, give_out, lexicon_at, rows, says, truth, two_systems, wish
-from tests.factories import make_user
+from tests.factories import make_side_by_side, make_user
 from tests.material import (
     answer_everything,
     judge_rows,
@@ -574,6 +575,63 @@ def shape(screen: dict[str, Any]) -> Any:
         for row in screen["rows"]
     ]
     return {"rows": texts, "compound": screen.get("compound"), "keys": sorted(screen)}
+
+
+class TestLookingBack:
+    """Who judges a check has judged its source, and does not see it again before the check is final."""
+
+    def test_the_source_of_a_check_is_out_of_sight_until_the_part_is_handed_in(self, tmp_path: Path) -> None:
+        made = two_systems(tmp_path)
+        give_out(made, carry_over=wish(20))
+        ada = User.objects.get(username="ada")
+        mine = Assignment.objects.filter(expert=ada)
+        checks = CarryOver.objects.filter(checked=True)
+        sources = set(mine.filter(item__in=checks.values("source")).values_list("position", flat=True))
+        everything = set(mine.values_list("position", flat=True))
+        assert {
+            screen["position"] for screen in next_screens(made, expert_id=ada.pk, count=200)
+        } == everything
+        for position in everything:
+            assert screen_at(made, expert_id=ada.pk, position=position) is not None
+        assert 0 < len(sources) < len(everything)
+
+        answer_everything(made, says)
+
+        rows_on = Counter(mine.values_list("position", flat=True))
+        seen = recent_screens(made, expert_id=ada.pk, count=200)
+        assert {screen["position"] for screen in seen} == everything - sources
+        for screen in seen:
+            assert len(screen["rows"]) == rows_on[screen["position"]]
+        for position in everything:
+            found = screen_at(made, expert_id=ada.pk, position=position)
+            assert (found is None) == (position in sources)
+        HandIn.objects.create(part=main_round(made).parts.get(), expert=ada)
+        assert len(recent_screens(made, expert_id=ada.pk, count=200)) == len(everything)
+
+    def test_side_by_side_nothing_is_cut_out_of_a_screen(self, tmp_path: Path) -> None:
+        made = two_systems(tmp_path)
+        make_side_by_side(made)
+        give_out(made, carry_over=wish(20))
+        answer_everything(made, says)
+        ada = User.objects.get(username="ada")
+        assert CarryOver.objects.filter(checked=True).exists()
+
+        seen = recent_screens(made, expert_id=ada.pk, count=200)
+
+        assert sum(len(screen["rows"]) for screen in seen) == Assignment.objects.filter(expert=ada).count()
+
+    def test_a_check_that_another_expert_judges_hides_nothing(self, tmp_path: Path) -> None:
+        made = two_systems(tmp_path)
+        give_out(made, carry_over=wish(20))
+        answer_everything(made, says)
+        ada, bo = User.objects.get(username="ada"), make_user("bo")
+        checks = CarryOver.objects.filter(checked=True).values("item")
+        Assignment.objects.filter(item__in=checks).update(expert=bo)
+        positions = set(Assignment.objects.filter(expert=ada).values_list("position", flat=True))
+
+        seen = recent_screens(made, expert_id=ada.pk, count=200)
+
+        assert {screen["position"] for screen in seen} == positions
 
 
 class TestCommand:

@@ -2,19 +2,27 @@
 
 import json
 import re
+import time
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.models import Annotation, Assignment, Design, HandIn, Part, Round, User
+from annotation.models import Annotation, Assignment, Campaign, Design, HandIn, Part, Round, User
 from annotation.protocol.compound import COMPOUND, WRONG_REASONS
 from annotation.protocol.display import HIDDEN
 from annotation.services import sentences
 from annotation.services.campaigns import GUIDELINES
+from annotation.services.parts import assign_parts
 from annotation.services.seat import postpone
+from annotation.views import seat_form
+from tests.annotation.services.test_later_repeats import judged, system
 from tests.factories import (
     Cast,
     answer,
@@ -28,6 +36,7 @@ from tests.factories import (
     make_user,
     seat_number,
 )
+from tests.material import answer_open, load_rows
 from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
@@ -87,6 +96,16 @@ def filled_in(client: Client, position: int, **fields: object) -> dict[str, obje
         name.replace("_", "-", 1) if name[0] in "lrcnfp" else name: value for name, value in fields.items()
     }
     return form
+
+
+def carried(response: Any) -> dict[str, str]:
+    """What the form of a page that came back carries."""
+    body = response.content.decode()
+    return {name: hidden(body, name) for name in ("client_key", "painted")}
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, start: float, seconds: float) -> None:
+    monkeypatch.setattr(seat_form, "time", SimpleNamespace(time=lambda: start + seconds))
 
 
 def rows_of(user: User) -> list[Assignment]:
@@ -170,7 +189,7 @@ class TestBlindness:
 class TestCost:
     @pytest.mark.parametrize(
         ("page", "queries"),
-        [("work/", 10), ("judge/", 10), ("history/", 7), ("parts/0/hand-in/", 12), ("guidelines/", 3)],
+        [("work/", 10), ("judge/", 10), ("history/", 8), ("parts/0/hand-in/", 12), ("guidelines/", 3)],
     )
     @pytest.mark.parametrize("units", [3, 60])
     def test_it_costs_the_same_in_a_small_and_a_large_campaign(
@@ -211,7 +230,7 @@ class TestWithoutAScript:
         response = client.post(at("judge/"), filled_in(client, 1, **fields), follow=True)
 
         body = response.content.decode()
-        assert "3 rows of this unit have no answer yet." in body
+        assert "3 rows of this unit have no answer yet. What you answered is stored." in body
         assert [row.label for row in rows_of(cast.ada)] == ["0", "1", "", "", ""]
         assert re.search(rf'name="label-{seat_number(rows[0])}" value="wrong" checked', body)
         work = client.get(at("work/")).content.decode()
@@ -274,6 +293,92 @@ class TestWithoutAScript:
         assert "choose a cause" in response.content.decode()
         assert Annotation.objects.count() == 0
         assert response.content.decode().count(" checked") >= 5
+
+    def test_the_time_before_a_refused_save_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        cast = make_work("compound", units=1)
+        rows = [seat_number(row) for row in rows_of(cast.ada)]
+        client, now = client_of(cast.ada), time.time()
+        fields = {f"label_{row}": "correct" for row in rows} | {f"label_{rows[2]}": "cannot_judge"}
+        at_second = partial(set_clock, monkeypatch, now)
+        at_second(0)
+        form = filled_in(client, 1, **fields)
+
+        at_second(6)
+        empty = {name: value for name, value in form.items() if not name.startswith("label")}
+        said = client.post(at("judge/"), empty)
+        assert "5 rows of this unit have no answer yet." in text_of(said)
+        assert "What you answered is stored." not in text_of(said)
+        at_second(20)
+        form |= carried(said)
+        form |= carried(client.post(at("judge/"), form))
+        at_second(30)
+        client.post(at("judge/"), form | {f"cause-{rows[2]}": "source_broken"})
+
+        seconds = Annotation.objects.values_list("seconds", flat=True)
+        assert len(seconds) == 5
+        assert set(seconds) == {30.0}
+
+    def test_no_time_counts_twice_and_none_is_taken_on_trust(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        cast = make_work("triple", units=1)
+        number = seat_number(rows_of(cast.ada)[0])
+        client, now = client_of(cast.ada), time.time()
+        form = filled_in(client, 1, **{f"label_{number}": "often"})
+        made = carried(
+            client.post(at("judge/"), form | {"painted": "1000.000:made-up", f"label-{number}": "?"})
+        )
+        assert float(made["painted"].split(":")[0]) >= now - 1
+        client.post(at("judge/"), form)
+
+        set_clock(monkeypatch, now, 60)
+        late = form | {f"label-{number}": "rarely"}
+        for key in (form["client_key"], str(uuid4())):
+            response = client.post(at("judge/"), late | {"client_key": key})
+            assert response.status_code == 409
+            assert float(carried(response)["painted"].split(":")[0]) >= now + 59
+
+    def test_what_was_refused_is_no_correction_and_shows_no_reference(self) -> None:
+        cast = make_work("compound", units=1)
+        type(cast.campaign).objects.update(reference="on_demand")
+        rows = [seat_number(row) for row in rows_of(cast.ada)]
+        reference = rows_of(cast.ada)[2].item.context
+        assert reference is not None
+        type(reference).objects.update(reference="懒狗睡着了。")
+        client = client_of(cast.ada)
+        fields = {f"label_{row}": "correct" for row in rows} | {f"label_{rows[2]}": "cannot_judge"}
+
+        body = client.post(at("judge/"), filled_in(client, 1, **fields)).content.decode()
+
+        assert 'id="correction" hidden' in body
+        opened = re.findall(r"<details[^>]* open>(.*?)</details>", body, re.DOTALL)
+        assert len(opened) == 1
+        assert "Why it cannot be judged" in opened[0]
+        assert "懒狗" not in opened[0]
+        assert body.count("懒狗") > body.count("&quot;懒狗")
+
+    def test_it_names_the_rows_that_lack_a_cause_or_a_reason(self) -> None:
+        cast = make_work("compound", units=1)
+        rows = [seat_number(row) for row in rows_of(cast.ada)]
+        client = client_of(cast.ada)
+        type(cast.campaign).objects.update(reasons="required")
+
+        def said(*labels: str) -> str:
+            fields = {f"label_{row}": label for row, label in zip(rows, labels, strict=True)}
+            return text_of(client.post(at("judge/"), filled_in(client, 1, **fields)))
+
+        c, x, w = "correct", "cannot_judge", "wrong"
+        assert "Say why row 3 cannot be judged: choose a cause beside it." in said(c, c, x, c, c)
+        assert "Say why rows 3, 5 cannot be judged: choose a cause beside each." in said(c, w, x, c, x)
+        assert "Say why row 2 is wrong: choose at least one reason beside it." in said(c, w, c, c, c)
+        assert "Say why rows 1, 2 are wrong: choose at least one reason beside each." in said(w, w, c, c, c)
+
+    def test_it_speaks_of_one_blank_row_as_one(self) -> None:
+        cast = make_work("compound", units=1)
+        client = client_of(cast.ada)
+        fields = {f"label_{seat_number(row)}": "correct" for row in rows_of(cast.ada)[:4]}
+
+        response = client.post(at("judge/"), filled_in(client, 1, **fields), follow=True)
+
+        assert "One row of this unit has no answer yet. What you answered is stored." in text_of(response)
 
     def test_it_puts_a_unit_off(self) -> None:
         cast = make_work("triple", units=2)
@@ -433,6 +538,76 @@ class TestLookingBack:
         cast = make_work("triple", units=3)
         answer(rows_of(cast.ada)[0], "1")
         assert text_of(client_of(cast.ada).get(at("history/"))).count("Part 1") == 1
+
+
+OUT_OF_SIGHT = (
+    "Some of your earlier answers are out of sight until the part you are judging is handed in. "
+    "They are stored and count."
+)
+
+
+class TestOutOfSight:
+    """Beside a later batch with repeats: who cannot see what they answered is told that it is not lost."""
+
+    @pytest.fixture
+    def campaign(self, tmp_path: Path) -> Campaign:
+        make_user("ada")
+        made = judged(tmp_path, "first", n=6)
+        load_rows(made, system("late", n=6, same=range(5)), tmp_path, system="late")
+        assign_parts(made, experts=["ada"], design="single", seed=1, again=50)
+        assert Round.objects.filter(kind="repeat").exists()
+        return made
+
+    @pytest.fixture
+    def ada(self, campaign: Campaign) -> Client:
+        return client_of(User.objects.get(username="ada"))
+
+    @pytest.mark.parametrize("words", ["", "dog"])
+    def test_looking_back_says_so(self, ada: Client, words: str) -> None:
+        response = ada.get(at("history/"), {"q": words})
+
+        assert OUT_OF_SIGHT in text_of(response)
+        assert "Nothing answered yet." not in text_of(response)
+        as_json = ada.get(at("history/"), {"q": words}, headers={"Accept": "application/json"}).json()
+        assert as_json["partial"] is True
+
+    def test_the_script_knows_where_its_list_is_empty(self, ada: Client) -> None:
+        data = page_data(ada.get(at("judge/")).content)
+
+        assert data["recent"] == []
+        assert data["partial"] is True
+
+    def test_every_address_without_a_screen_says_the_same(self, ada: Client) -> None:
+        said = set()
+        for position in (1, 2, 90000):
+            response = ada.get(at("judge/"), {"position": position})
+            assert response.status_code == 404
+            said.add(text_of(response))
+        said.add(text_of(ada.post(at("judge/"), {"position": 1, "action": "save"})))
+
+        assert len(said) == 1
+        assert OUT_OF_SIGHT in said.pop()
+
+    def test_handing_in_says_so_until_it_is_done(self, campaign: Campaign, ada: Client) -> None:
+        assert OUT_OF_SIGHT in text_of(ada.get(at("parts/0/hand-in/")))
+        answer_open(campaign)
+        assert OUT_OF_SIGHT in text_of(ada.get(at("parts/0/hand-in/")))
+
+        for part in Part.objects.all():
+            ada.post(at(f"parts/{part.index}/hand-in/"))
+
+        assert OUT_OF_SIGHT not in text_of(ada.get(at("history/")))
+        assert OUT_OF_SIGHT not in text_of(ada.get(at("parts/0/hand-in/")))
+        assert ada.get(at("judge/"), {"position": 1}).status_code == 200
+
+    def test_where_nothing_is_hidden_nothing_is_said(self, tmp_path: Path) -> None:
+        ada = client_of(make_user("ada"))
+        judged(tmp_path, "first", n=2)
+
+        for page in ("history/", "history/?q=nothing-like-it", "parts/0/hand-in/"):
+            assert OUT_OF_SIGHT not in text_of(ada.get(at(page)))
+        assert page_data(ada.get(at("judge/")).content)["partial"] is False
+        assert OUT_OF_SIGHT not in text_of(ada.get(at("judge/"), {"position": 90000}))
 
 
 class TestHandingIn:

@@ -21,6 +21,7 @@ from tests.factories import (
     seat_number,
     signed_in,
 )
+from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -107,6 +108,13 @@ class TestWithoutAScript:
         body = response.content.decode()
         assert "6 rows of this unit have no answer yet." in body
         assert re.search(rf'name="label-{seat_number(row)}" value="wrong" checked', body)
+
+    def test_a_row_without_its_cause_is_named_with_its_sentence(self) -> None:
+        cast = make_wide()
+        client = client_of(cast.ada)
+        fields = {f"label_{seat_number(row)}": "cannot_judge" for row in rows_of(cast.ada)[4:6]}
+        said = text_of(client.post(at("judge/"), filled_in(client, 1, **fields)))
+        assert "Say why rows 2 (sentence 1), 1 (sentence 5) cannot be judged" in said
 
 
 class TestTheKeys:
