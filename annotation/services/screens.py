@@ -158,7 +158,8 @@ def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
 
     Beside a later batch, that alone would tell what is new there: so all that was judged before of the units in it is
     hidden, of the new screens' units as well. A translation that could have taken another's verdict and is judged
-    anyway is such a second answer too: the screen of the other one is hidden whole, so that no gap tells which it is.
+    anyway is such a second answer too, to whichever of the two comes second: the screens of both are hidden whole, so
+    that no gap tells which it is.
     """
     here = _work(campaign, expert_id).filter(
         ~Exists(HandIn.objects.filter(part=OuterRef("part"), expert=OuterRef("expert")))
@@ -183,14 +184,23 @@ def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
 
 
 def _beside_checks(campaign: Campaign, expert_id: int, here: QuerySet[Assignment]) -> Any:
-    """Positions of screens with the source of a checked carry-over whose item stands `here` on another screen."""
+    """Positions of screens with one of the two of a checked carry-over, where the other stands `here` on another
+    screen: whichever was judged first is not to be looked back on while the other is.
+    """
     checks = CarryOver.objects.filter(campaign=campaign, checked=True)
     main = Q(round__kind=Round.Kind.MAIN, round__state=Round.State.OPEN)
-    apart = here.filter(
-        main, item__carry_over__checked=True, item__carry_over__source=OuterRef("item")
-    ).exclude(position=OuterRef("position"))
-    sources = _work(campaign, expert_id).filter(main, item__in=checks.values("source"))
-    return sources.filter(Exists(apart)).values("position")
+    apart = here.filter(main).exclude(position=OuterRef("position"))
+    check = apart.filter(item__carry_over__checked=True, item__carry_over__source=OuterRef("item"))
+    source = apart.filter(item__carried_to__checked=True, item__carried_to__item=OuterRef("item"))
+    return (
+        _work(campaign, expert_id)
+        .filter(
+            main,
+            Q(item__in=checks.values("source")) & Exists(check)
+            | Q(item__in=checks.values("item")) & Exists(source),
+        )
+        .values("position")
+    )
 
 
 def open_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:

@@ -578,33 +578,36 @@ def shape(screen: dict[str, Any]) -> Any:
 
 
 class TestLookingBack:
-    """Who judges a check has judged its source, and does not see it again before the check is final."""
+    """Who judges a check judges its source, and sees the first of the two no more before the second is final."""
 
-    def test_the_source_of_a_check_is_out_of_sight_until_the_part_is_handed_in(self, tmp_path: Path) -> None:
+    def test_a_check_and_its_source_are_out_of_sight_until_the_part_is_handed_in(
+        self, tmp_path: Path
+    ) -> None:
         made = two_systems(tmp_path)
         give_out(made, carry_over=wish(20))
         ada = User.objects.get(username="ada")
         mine = Assignment.objects.filter(expert=ada)
         checks = CarryOver.objects.filter(checked=True)
-        sources = set(mine.filter(item__in=checks.values("source")).values_list("position", flat=True))
+        both = mine.filter(item__in=[pk for pair in checks.values_list("item", "source") for pk in pair])
+        hidden = set(both.values_list("position", flat=True))
         everything = set(mine.values_list("position", flat=True))
         assert {
             screen["position"] for screen in next_screens(made, expert_id=ada.pk, count=200)
         } == everything
         for position in everything:
             assert screen_at(made, expert_id=ada.pk, position=position) is not None
-        assert 0 < len(sources) < len(everything)
+        assert 0 < len(hidden) < len(everything)
 
         answer_everything(made, says)
 
         rows_on = Counter(mine.values_list("position", flat=True))
         seen = recent_screens(made, expert_id=ada.pk, count=200)
-        assert {screen["position"] for screen in seen} == everything - sources
+        assert {screen["position"] for screen in seen} == everything - hidden
         for screen in seen:
             assert len(screen["rows"]) == rows_on[screen["position"]]
         for position in everything:
             found = screen_at(made, expert_id=ada.pk, position=position)
-            assert (found is None) == (position in sources)
+            assert (found is None) == (position in hidden)
         HandIn.objects.create(part=main_round(made).parts.get(), expert=ada)
         assert len(recent_screens(made, expert_id=ada.pk, count=200)) == len(everything)
 
