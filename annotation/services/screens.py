@@ -157,8 +157,8 @@ def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
     handed in, so that nobody makes the one answer like the other.
 
     Beside a later batch, that alone would tell what is new there: so all that was judged before of the units in it is
-    hidden, of the new screens' units as well. A translation that could have taken another's verdict and is judged
-    anyway is such a second answer too, to whichever of the two comes second: the screens of both are hidden whole, so
+    hidden, of the new screens' units as well. Where a translation that could have taken another's verdict is judged
+    anyway, the screen of whichever of the two comes first is hidden until the other is judged; it is hidden whole, so
     that no gap tells which it is.
     """
     here = _work(campaign, expert_id).filter(
@@ -176,31 +176,26 @@ def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
     # What costs a look for each row comes last.
     earlier = Q(unit__in=beside.values("unit")) & Q(Exists(since.filter(unit=OuterRef("unit"))))
     earlier |= Q(unit__in=new.values("unit")) & Q(Exists(since))
-    earlier |= Q(round__kind=Round.Kind.MAIN, position__in=_beside_checks(campaign, expert_id, here))
+    earlier |= Q(round__kind=Round.Kind.MAIN, position__in=_beside_checks(campaign, expert_id))
     unfinished = _work(campaign, expert_id).filter(answered_at__isnull=True)
     return ~Q(round__kind=Round.Kind.REPEAT) & (
         Q(item__in=again.values("item")) | earlier & ~Q(position__in=unfinished.values("position"))
     )
 
 
-def _beside_checks(campaign: Campaign, expert_id: int, here: QuerySet[Assignment]) -> Any:
-    """Positions of screens with one of the two of a checked carry-over, where the other stands `here` on another
-    screen: whichever was judged first is not to be looked back on while the other is.
+def _beside_checks(campaign: Campaign, expert_id: int) -> Any:
+    """Positions of screens with one of the two of a checked carry-over, where the other waits on another screen:
+    whichever was judged first is not to be looked back on while the other is.
     """
     checks = CarryOver.objects.filter(campaign=campaign, checked=True)
     main = Q(round__kind=Round.Kind.MAIN, round__state=Round.State.OPEN)
-    apart = here.filter(main).exclude(position=OuterRef("position"))
+    mine = _work(campaign, expert_id).filter(main)
+    apart = mine.filter(answered_at__isnull=True).exclude(position=OuterRef("position"))
     check = apart.filter(item__carry_over__checked=True, item__carry_over__source=OuterRef("item"))
     source = apart.filter(item__carried_to__checked=True, item__carried_to__item=OuterRef("item"))
-    return (
-        _work(campaign, expert_id)
-        .filter(
-            main,
-            Q(item__in=checks.values("source")) & Exists(check)
-            | Q(item__in=checks.values("item")) & Exists(source),
-        )
-        .values("position")
-    )
+    first: Any = Q(item__in=checks.values("source")) & Exists(check)
+    first |= Q(item__in=checks.values("item")) & Exists(source)
+    return mine.filter(first).values("position")
 
 
 def open_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:

@@ -541,8 +541,8 @@ class TestLookingBack:
 
 
 OUT_OF_SIGHT = (
-    "Some of your earlier answers are out of sight until the part you are judging is handed in. "
-    "They are stored and count."
+    "Some of your earlier answers are out of sight for now. They are stored and count, and come back at the latest "
+    "when the part is handed in."
 )
 
 
