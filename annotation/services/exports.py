@@ -137,7 +137,7 @@ def compound_items(campaign: Campaign) -> Table:
             "compound": row["compound"],
             "type": row["type"],
             "pattern": row["pattern"],
-            "context_no": str(row["number"]),
+            "context_no": row["number"],
             "source": row["source"],
             "translation": row["translation"],
             "reference": row["reference"] or None,  # null says that there is none; "" would be one left out

@@ -407,14 +407,14 @@ def _one_sided(score: NDArray[np.float64], threshold: float) -> tuple[str, ...]:
     if called.all():
         return (
             say(
-                "All {n} scores lie at or above the threshold {threshold}: every triple is called plausible. Choose a "
-                "threshold in the range of the scores, or tune it on dev.",
+                "Every score ({n}) lies at or above the threshold {threshold}: every triple is called plausible. Choose "
+                "a threshold in the range of the scores, or tune it on dev.",
                 **found,
             ),
         )
     return (
         say(
-            "All {n} scores lie below the threshold {threshold}: every triple is called implausible. Choose a "
+            "Every score ({n}) lies below the threshold {threshold}: every triple is called implausible. Choose a "
             "threshold in the range of the scores, or tune it on dev.",
             **found,
         ),

@@ -140,7 +140,7 @@ def test_it_gives_f1_of_the_plausible_class(column: str, key: str, tmp_path: Pat
 
     assert rows_of(document)["all"]["f1"] == pytest.approx(100 * want("c41")[key], abs=1e-2)
     if column == "p":
-        assert "All 8 scores lie below the threshold 0.5" in document["warnings"][0]
+        assert "Every score (8) lies below the threshold 0.5" in document["warnings"][0]
 
 
 # What is stored, and what is not

@@ -161,7 +161,7 @@ def test_it_tunes_on_labelled_triples_only() -> None:
 def test_it_warns_when_all_scores_lie_on_one_side(value: float, side: str) -> None:
     table = score_predictions(gold([1, 0]), scores([value, value]), labels="imported")
     assert len(table.warnings) == 1
-    assert f"All 2 scores lie {side} the threshold 0.5" in table.warnings[0]
+    assert f"Every score (2) lies {side} the threshold 0.5" in table.warnings[0]
 
 
 def test_it_does_not_warn_when_scores_lie_on_both_sides() -> None:

@@ -157,7 +157,7 @@ def test_it_speaks_the_language_of_the_page(campaign: Campaign, monkeypatch: pyt
 
     answer = send("mei", scores=[1] * 50)
     page = text_of(client_of(person("mei")).get(answer.headers["Location"]))
-    assert "in Chinese: All 40 scores lie at or above the threshold 0.5" in page
+    assert "in Chinese: Every score (40) lies at or above the threshold 0.5" in page
 
     broken = {"system": "s", "split": "test", "file": SimpleUploadedFile("a.csv", b"triple_id,prediction\n")}
     answer = client_of(person("mei")).post(BOARD, broken)
