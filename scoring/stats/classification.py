@@ -407,8 +407,8 @@ def _one_sided(score: NDArray[np.float64], threshold: float) -> tuple[str, ...]:
     if called.all():
         return (
             say(
-                "Every score ({n}) lies at or above the threshold {threshold}: every triple is called plausible. Choose "
-                "a threshold in the range of the scores, or tune it on dev.",
+                "Every score ({n}) lies at or above the threshold {threshold}: every triple is called plausible. "
+                "Choose a threshold in the range of the scores, or tune it on dev.",
                 **found,
             ),
         )
