@@ -838,3 +838,12 @@ def test_the_watch_finds_marks_and_names_on_pages(body: str) -> None:
     assert not list(watch.problems("ada", "text/html", "<p>A1 and A22: gold and linen, again</p>"))
     watch.open_to["ada"] = {"zqnote-2"}
     assert not list(watch.problems("ada", "text/html", "<p>zqnote-2</p>"))
+
+
+def test_the_watch_reads_no_name_into_a_signature() -> None:
+    watch = Watch(names={"lin": {"lin", "A2"}})
+    signed = f"1764590000.123:A2-{'x' * 36}-lin"
+    form = f'<input type="hidden" name="painted" value="{signed}">'
+    assert not list(watch.problems("ada", "text/html", form))
+    assert list(watch.problems("ada", "text/html", f"{form}<p>A2</p>"))
+    assert list(watch.problems("ada", "text/html", form.replace("painted", "note")))

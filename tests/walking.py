@@ -44,6 +44,8 @@ LOOKED_INTO = 2  # threads at a time: there are many, and all are made alike
 ROW_FIELD = re.compile(r'name="(?:label|cause|reasons|atoms|flag|note|problem|revision)-([1-9]\d*)"')
 # More rows than any campaign here stores: no number of a row at the seat is as small as a primary key.
 STORED = 10**6
+# When a form was made, signed: a signature may spell anything, a pseudonym too.
+SIGNED = re.compile(r'(<input type="hidden" name="painted" value="[\d.]+):[\w-]{43}(?=")')
 JSON_IN_PAGE = re.compile(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', re.DOTALL)
 
 
@@ -83,11 +85,12 @@ class Watch:
         for word in self.secret - self.open_to.get(expert, set()):
             if word in body:
                 yield f"holds “{word}”"
+        unsigned = SIGNED.sub(r"\1", body)
         for other, words in self.names.items():
             strange = words - self.names.get(expert, set())
             if other != expert and strange:
                 anybody = "|".join(map(re.escape, sorted(strange)))
-                for word in re.findall(rf"(?<![A-Za-z0-9])(?:{anybody})(?![A-Za-z0-9])", body):
+                for word in re.findall(rf"(?<![A-Za-z0-9])(?:{anybody})(?![A-Za-z0-9])", unsigned):
                     yield f"names {other} (“{word}”)"
         for other, notes in self.notes.items():
             typed = notes - self.open_to.get(expert, set()) if other != expert else set()

@@ -483,7 +483,7 @@ def test_the_list_says_that_what_was_answered_is_out_of_sight_for_now(
     page = open_seat(context, seat)
 
     press(page, "h")
-    expect(page.locator("#history-partial")).to_contain_text("They are stored and count.")
+    expect(page.locator("#history-partial")).to_contain_text("They are stored and count, and come back")
     expect(page.locator("#history-partial")).to_be_visible()
     expect(page.locator("#history-said")).to_be_empty()
     page.fill("#search-text", "dog")
