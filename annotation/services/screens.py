@@ -147,9 +147,11 @@ def own_record(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
 
 
 def out_of_sight(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
-    """What the expert answered and may not look back on now. They are told that there is some, never which."""
+    """What the expert answered and may not look back on now, beside a later batch or a carry-over check. They are told
+    that there is some, never which; of originals of other hidden repeats they are told nothing.
+    """
     answered = own_work(campaign, expert_id=expert_id).filter(answered_at__isnull=False)
-    return answered.filter(hidden_originals(campaign, expert_id=expert_id))
+    return answered.filter(_hidden_screens(campaign, expert_id))
 
 
 def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
@@ -161,10 +163,26 @@ def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
     anyway, the screen of whichever of the two comes first is hidden until the other is judged; it is hidden whole, so
     that no gap tells which it is.
     """
-    here = _work(campaign, expert_id).filter(
+    again = _repeats_here(campaign, expert_id)
+    hidden: Q = _hidden_screens(campaign, expert_id)
+    return ~Q(round__kind=Round.Kind.REPEAT) & Q(item__in=again.values("item")) | hidden
+
+
+def _not_handed_in(campaign: Campaign, expert_id: int) -> QuerySet[Assignment]:
+    return _work(campaign, expert_id).filter(
         ~Exists(HandIn.objects.filter(part=OuterRef("part"), expert=OuterRef("expert")))
     )
-    again = here.filter(round__kind=Round.Kind.REPEAT, round__state=Round.State.OPEN)
+
+
+def _repeats_here(campaign: Campaign, expert_id: int) -> QuerySet[Assignment]:
+    return _not_handed_in(campaign, expert_id).filter(
+        round__kind=Round.Kind.REPEAT, round__state=Round.State.OPEN
+    )
+
+
+def _hidden_screens(campaign: Campaign, expert_id: int) -> Any:
+    """Screens that are hidden whole, for what else they would tell."""
+    here, again = _not_handed_in(campaign, expert_id), _repeats_here(campaign, expert_id)
     beside = again.filter(round__settings__has_key="later_items")
     last = Subquery(beside.order_by("-round__created_at").values("round__created_at")[:1])
     new = here.filter(
@@ -178,9 +196,7 @@ def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
     earlier |= Q(unit__in=new.values("unit")) & Q(Exists(since))
     earlier |= Q(round__kind=Round.Kind.MAIN, position__in=_beside_checks(campaign, expert_id))
     unfinished = _work(campaign, expert_id).filter(answered_at__isnull=True)
-    return ~Q(round__kind=Round.Kind.REPEAT) & (
-        Q(item__in=again.values("item")) | earlier & ~Q(position__in=unfinished.values("position"))
-    )
+    return ~Q(round__kind=Round.Kind.REPEAT) & earlier & ~Q(position__in=unfinished.values("position"))
 
 
 def _beside_checks(campaign: Campaign, expert_id: int) -> Any:

@@ -32,6 +32,7 @@ from tests.factories import (
     make_compound,
     make_member,
     make_part,
+    make_repeat,
     make_triple,
     make_user,
     seat_number,
@@ -599,6 +600,19 @@ class TestOutOfSight:
         assert OUT_OF_SIGHT not in text_of(ada.get(at("history/")))
         assert OUT_OF_SIGHT not in text_of(ada.get(at("parts/0/hand-in/")))
         assert ada.get(at("judge/"), {"position": 1}).status_code == 200
+
+    def test_nothing_is_said_of_hidden_repeats(self) -> None:
+        """That one is told so would tell that some are there."""
+        cast = make_work("triple", units=3)
+        original = answer(rows_of(cast.ada)[0], "1")
+        make_repeat(original, position=300)
+        ada = client_of(cast.ada)
+
+        for page in ("history/", "history/?q=nothing-like-it", "parts/0/hand-in/"):
+            assert OUT_OF_SIGHT not in text_of(ada.get(at(page)))
+        assert "Nothing answered yet." in text_of(ada.get(at("history/")))
+        assert page_data(ada.get(at("judge/")).content)["partial"] is False
+        assert OUT_OF_SIGHT not in text_of(ada.get(at("judge/"), {"position": original.position}))
 
     def test_where_nothing_is_hidden_nothing_is_said(self, tmp_path: Path) -> None:
         ada = client_of(make_user("ada"))
