@@ -11,7 +11,19 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, F, FilteredRelation, Max, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    FilteredRelation,
+    Max,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
 
 from annotation.models import Assignment, Campaign, CarryOver, HandIn, Part, Round
 from annotation.protocol.base import get_protocol
@@ -51,20 +63,35 @@ def screen_at(campaign: Campaign, *, expert_id: int, position: int) -> dict[str,
     return found[0] if found else None
 
 
+class LookedBack(NamedTuple):
+    """Screens that were answered, the latest first."""
+
+    screens: list[dict[str, Any]]
+    partial: bool  # these are all that can be shown, and some are out of sight
+
+
 def recent_screens(campaign: Campaign, *, expert_id: int, count: int = 50) -> list[dict[str, Any]]:
     """The screens answered last, the latest first."""
-    latest = list(
-        own_record(campaign, expert_id=expert_id)
-        .filter(answered_at__isnull=False)
-        .values("position")
-        .annotate(at=Max("answered_at"))
-        .order_by("-at")
-        .values_list("position", flat=True)[:count]
+    return look_back(
+        own_record(campaign, expert_id=expert_id), campaign, expert_id=expert_id, count=count
+    ).screens
+
+
+def look_back(rows: QuerySet[Assignment], campaign: Campaign, *, expert_id: int, count: int) -> LookedBack:
+    """The answered screens among these rows of the expert's record. At most two queries, whatever is found."""
+    answered = rows.filter(answered_at__isnull=False).order_by().values(place=F("position"))
+    latest = answered.annotate(at=Max("answered_at"), hidden=Value(False))
+    # One more row, before all others, where something is out of sight: it costs no query of its own.
+    beyond = out_of_sight(campaign, expert_id=expert_id).order_by()
+    told = beyond.values(place=F("row") * 0).annotate(at=Max("answered_at"), hidden=Value(True))
+    found = list(latest.union(told, all=True).order_by("-hidden", "-at")[: count + 1])
+    places = [row["place"] for row in found if not row["hidden"]][:count]
+    rank = {position: place for place, position in enumerate(places)}
+    whole = own_record(campaign, expert_id=expert_id).filter(position__in=places)
+    shown = sorted(
+        screens(whole, campaign=campaign, expert_id=expert_id), key=lambda screen: rank[screen["position"]]
     )
-    rows = own_record(campaign, expert_id=expert_id).filter(position__in=latest)
-    found = screens(rows, campaign=campaign, expert_id=expert_id)
-    rank = {position: place for place, position in enumerate(latest)}
-    return sorted(found, key=lambda screen: rank[screen["position"]])
+    return LookedBack(shown, partial=len(places) < count and any(row["hidden"] for row in found))
 
 
 def progress(campaign: Campaign, *, expert_id: int) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, QuerySet, Subquery, TextField, Value
@@ -14,7 +13,7 @@ from django.utils.translation import gettext as _
 from annotation.models import Annotation, Assignment, Campaign, Guideline, HandIn, Part, Round
 from annotation.protocol.base import get_protocol
 from annotation.services.errors import NotYours, Refused
-from annotation.services.screens import open_work, out_of_sight, own_record, own_work, screens
+from annotation.services.screens import LookedBack, look_back, open_work, out_of_sight, own_record, own_work
 from annotation.services.turns import turn
 
 POSTPONED_LIMIT = 10  # open at a time: what is put off must stay a short list
@@ -110,7 +109,7 @@ def _refuse_an_eleventh(campaign: Campaign, *, expert_id: int, position: int) ->
 # Looking back
 
 
-def find_screens(campaign: Campaign, *, expert_id: int, text: str) -> list[dict[str, Any]]:
+def find_screens(campaign: Campaign, *, expert_id: int, text: str) -> LookedBack:
     """The expert's own answered screens that hold every word of `text`, the latest answered first.
 
     Looks in compounds, sources and translations, in heads, relations and tails; blanks inside a translation do
@@ -118,8 +117,8 @@ def find_screens(campaign: Campaign, *, expert_id: int, text: str) -> list[dict[
     """
     words = text.split()
     if not words:
-        return []
-    rows = own_record(campaign, expert_id=expert_id).filter(answered_at__isnull=False)
+        return LookedBack([], False)
+    rows = own_record(campaign, expert_id=expert_id)
     rows = rows.alias(joined=Replace("item__translation", Value(" "), Value(""), output_field=TextField()))
     for word in words:
         if campaign.protocol == Campaign.Protocol.COMPOUND:
@@ -134,15 +133,7 @@ def find_screens(campaign: Campaign, *, expert_id: int, text: str) -> list[dict[
                 | Q(item__relation__icontains=word)
                 | Q(item__tail__icontains=word)
             )
-    positions = list(
-        rows.values("position")
-        .annotate(at=Max("answered_at"))
-        .order_by("-at")
-        .values_list("position", flat=True)[:SEARCH_LIMIT]
-    )
-    rows = own_record(campaign, expert_id=expert_id).filter(position__in=positions)
-    found = screens(rows, campaign=campaign, expert_id=expert_id)
-    return sorted(found, key=lambda screen: positions.index(screen["position"]))
+    return look_back(rows, campaign, expert_id=expert_id, count=SEARCH_LIMIT)
 
 
 # Handing in

@@ -28,8 +28,10 @@ from annotation.services.precedents import PrecedentLine, precedents_about
 from annotation.services.returns import returned_to
 from annotation.services.screens import (
     judged_before,
+    look_back,
     next_screens,
     out_of_sight,
+    own_record,
     progress,
     recent_screens,
     screen_at,
@@ -298,10 +300,10 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
     if _wants_json(request) and at is not None and not text:  # the script has the latest answers already
         return JsonResponse({"units": [], **told})
     if text:
-        found = find_screens(campaign, expert_id=expert.pk, text=text)
+        found, partial = find_screens(campaign, expert_id=expert.pk, text=text)
     else:
-        found = recent_screens(campaign, expert_id=expert.pk, count=SEARCH_LIMIT)
-    partial = len(found) < SEARCH_LIMIT and out_of_sight(campaign, expert_id=expert.pk).exists()
+        record = own_record(campaign, expert_id=expert.pk)
+        found, partial = look_back(record, campaign, expert_id=expert.pk, count=SEARCH_LIMIT)
     if _wants_json(request):
         return JsonResponse({"units": found, "partial": partial, **told})
     upcoming = next_screens(campaign, expert_id=expert.pk)

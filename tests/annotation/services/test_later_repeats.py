@@ -150,7 +150,7 @@ class TestHiding:
         assert seen() == everything - coming
         batch = next_screens(campaign, expert_id=ada.pk, count=200)
         for screen in batch:
-            found = find_screens(campaign, expert_id=ada.pk, text=screen["compound"])
+            found = find_screens(campaign, expert_id=ada.pk, text=screen["compound"]).screens
             assert screen["compound"] not in {one["compound"] for one in found}
         answer_open(campaign)
         assert seen() == everything - coming

@@ -405,7 +405,7 @@ class TestHiding:
         def looked_up() -> list[bool]:
             return [
                 unit in [text(one) for one in recent_screens(campaign, expert_id=ada)],
-                unit in [text(one) for one in find_screens(campaign, expert_id=ada, text=unit)],
+                unit in [text(one) for one in find_screens(campaign, expert_id=ada, text=unit).screens],
                 screen_at(campaign, expert_id=ada, position=original.position) is not None,
             ]
 

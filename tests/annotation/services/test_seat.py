@@ -159,7 +159,7 @@ class TestLookingBack:
         item.save()
 
         def found(text: str) -> list[int]:
-            screens = find_screens(cast.campaign, expert_id=cast.ada.pk, text=text)
+            screens = find_screens(cast.campaign, expert_id=cast.ada.pk, text=text).screens
             return [screen["position"] for screen in screens]
 
         assert found("喜欢的狗") == [2]
@@ -172,7 +172,7 @@ class TestLookingBack:
         cast = make_work("triple", units=1)
         answer(rows_of(cast.lin)[0])
 
-        assert find_screens(cast.campaign, expert_id=cast.ada.pk, text="marathon") == []
+        assert find_screens(cast.campaign, expert_id=cast.ada.pk, text="marathon").screens == []
 
 
 class TestHandingIn:

@@ -110,5 +110,5 @@ def test_the_search_costs_the_same_for_few_and_many(
         made = make_precedent(cast.campaign, text_en=f"wish {number}")
         made.items.set(Item.objects.all())
         if number in (1, 11):
-            with django_assert_num_queries(6):
+            with django_assert_num_queries(5):
                 ada.get(HISTORY, {"q": "wish"}, headers=JSON)

@@ -190,7 +190,7 @@ class TestBlindness:
 class TestCost:
     @pytest.mark.parametrize(
         ("page", "queries"),
-        [("work/", 10), ("judge/", 10), ("history/", 8), ("parts/0/hand-in/", 12), ("guidelines/", 3)],
+        [("work/", 10), ("judge/", 10), ("history/", 7), ("parts/0/hand-in/", 12), ("guidelines/", 3)],
     )
     @pytest.mark.parametrize("units", [3, 60])
     def test_it_costs_the_same_in_a_small_and_a_large_campaign(
