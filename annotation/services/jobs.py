@@ -249,6 +249,12 @@ def _shown(message: str) -> str:
 # Looking after them -------------------------------------------------------------------------------------------
 
 
+def last_for_upload(campaign: Campaign, kind: str, token: str) -> Job | None:
+    """The job of this kind that was asked for last to work on these files."""
+    asked = Job.objects.filter(campaign=campaign, kind=kind, arguments__upload=token)
+    return asked.order_by("-id").first()
+
+
 def due() -> list[Job]:
     """Jobs that a worker may take now, the oldest first."""
     return list(_due())

@@ -127,10 +127,7 @@ def evaluation_set_preview(request: PersonRequest, member: Membership, token: UU
 def _preview_page(
     request: PersonRequest, member: Membership, upload: Upload, *, status: int = 200
 ) -> HttpResponse:
-    asked = Job.objects.filter(
-        campaign=member.campaign, kind=evaluation_set_files.KIND, arguments__upload=upload.token
-    )
-    job = asked.order_by("-id").first()
+    job = jobs.last_for_upload(member.campaign, evaluation_set_files.KIND, upload.token)
     found = upload.preview
     context: dict[str, Any] = {
         "upload": upload,

@@ -134,10 +134,7 @@ def import_preview(request: PersonRequest, member: Membership, token: UUID) -> H
 def _preview_page(
     request: PersonRequest, member: Membership, upload: Upload, *, status: int = 200
 ) -> HttpResponse:
-    asked = Job.objects.filter(
-        campaign=member.campaign, kind=import_files.KIND, arguments__upload=upload.token
-    )
-    job = asked.order_by("-id").first()
+    job = jobs.last_for_upload(member.campaign, import_files.KIND, upload.token)
     found = upload.result or upload.preview or {}
     adapter = SHAPES.get(found.get("shape", ""))
     sample = found.get("sample", {})
