@@ -299,7 +299,7 @@ def test_it_takes_the_lowest_of_equal_thresholds(tmp_path: Path) -> None:
         (("--system", " "), 1, "Name the system."),
         (("--release", "v1"), 1, "There is no release “v1”"),
         (("--column", "score"), 1, "lacks the column score"),
-        (("--column", "score"), 1, "needed are prediction. See --column."),
+        (("--column", "score"), 1, ". It has “triple_id”, “prediction”. See --column."),
         (("--labels", "final"), 1, "no final labels yet"),
     ],
 )
@@ -473,4 +473,6 @@ def test_it_says_how_a_column_of_another_name_is_read(tmp_path: Path) -> None:
     small(tmp_path)
     rows = [{"triple_id": f"t{place}", "score": 1} for place in range(1, 7)]
     ran = refused(predictions(tmp_path, rows), "--system", "s")
-    assert ran.document["errors"][0]["message"].endswith("needed are prediction. See --column.")
+    assert ran.document["errors"][0]["message"] == (
+        "The file lacks the column prediction. It has “triple_id”, “score”. See --column."
+    )
