@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from annotation.formats.errors import FormatError
-from annotation.formats.kinds import BINARY, NoText, kind_of
+from annotation.formats.kinds import BINARY, OLD_OFFICE, ZIP, NoText, kind_of
 from annotation.protocol.sentences import say
 
 _CHUNK = 1 << 20
@@ -69,6 +69,12 @@ def detect_encoding(data: bytes) -> Encoding:
         raise NoText(BINARY)
     _check(data, "utf-8", "UTF-8")
     return Encoding("utf-8", "utf-8")
+
+
+def refuse_no_text(data: bytes) -> None:
+    """NoText where the bytes are neither a text nor an archive, which may hold texts."""
+    if not data.startswith((*ZIP, OLD_OFFICE)):
+        detect_encoding(data)
 
 
 def text_stream(data: bytes, encoding: Encoding, *, newline: str) -> Iterator[str]:

@@ -249,8 +249,8 @@ def match(
     """
     matching = _Matching()
     if file.errors:
-        missing = [] if by_position else _besides_unusable(target, file, needed, matching)
-        raise SubmissionError([*in_line_order([*file.errors, *matching.issues]), *missing])
+        without = [] if by_position else _besides_unusable(target, file, needed, matching)
+        raise SubmissionError([*in_line_order([*file.errors, *matching.issues]), *without])
     if by_position:
         _match_by_position(target, file, matching)
     else:
