@@ -7,7 +7,7 @@ import pytest
 
 from annotation.models import Campaign
 from scoring.models import Benchmark, BenchmarkSubmission
-from scoring.services.downstream import kept_accuracies, kept_board
+from scoring.services.downstream.kept import kept_accuracies, kept_board
 from scoring.stats import generation
 from tests.material import new_campaign, run, run_json
 from tests.scoring.downstream import GOLD, PAIRS, SAID, chosen
