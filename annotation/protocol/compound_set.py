@@ -312,7 +312,7 @@ class _Known:
             )  # fmt: skip
 
 
-def _stands_on(compound: str, lines: Sequence[int]) -> str:
+def _stands_on(compound: str, lines: Sequence[int]) -> Sentence:
     if len(lines) == 1:
         return say(
             "“{compound}” stands in the training text, on line {line}.", compound=compound, line=lines[0]
