@@ -28,7 +28,8 @@ from scoring.api import issue_of
 from scoring.models import Benchmark, BenchmarkSubmission
 from scoring.permissions import may_send_in
 from scoring.services.benchmarks import NAME_LENGTH, open_questions
-from scoring.services.downstream import Kept, Taken, kept_accuracies, kept_board, take_in
+from scoring.services.downstream.kept import Kept, kept_accuracies, kept_board
+from scoring.services.downstream.work import Taken, take_in
 from scoring.services.targets import SubmissionError
 
 Name = Annotated[str, Meta(max_length=NAME_LENGTH)]

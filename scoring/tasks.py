@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from annotation.services import jobs
-from scoring.services.downstream import downstream_work
+from scoring.services.downstream.work import downstream_work
 from scoring.services.evaluations import agreement_work
 from scoring.services.kept_reports import report_work
 from scoring.services.releases import release_work

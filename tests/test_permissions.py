@@ -37,7 +37,8 @@ from annotation.services.jobs import request as request_job
 from annotation.services.labels import finalize
 from annotation.services.rejudgement import open_rejudgement
 from annotation.services.resolution import open_resolution
-from scoring.services.downstream import boards_now, score_waiting, store_board
+from scoring.services.downstream.kept import boards_now, store_board
+from scoring.services.downstream.scores import score_waiting
 from scoring.services.release_content import SplitWish
 from scoring.services.releases import freeze
 from scoring.services.scores import Wish

@@ -19,9 +19,9 @@ from annotation.formats.decoding import detect_encoding, text_lines
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.keys import id_key, unit_key
+from annotation.formats.kinds import refuse_by_name
 from annotation.formats.rows import FileRows, in_line_order
 from annotation.formats.tables import read_table
-from annotation.formats.workbook import is_workbook
 from annotation.protocol.compound import COMPOUND
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.sentences import say
@@ -129,11 +129,8 @@ def read_lines(path: Path) -> list[str]:
     """
     try:
         data = path.read_bytes()
-        if is_workbook(data):
-            raise FormatError(
-                say("This is a workbook, but a text file is needed here, with one text on each line.")
-            )
         lines = list(text_lines(data, detect_encoding(data)))
+        refuse_by_name(path.name)
     except OSError as error:
         raise FormatError(
             say("The file “{name}” cannot be opened: {strerror}.", name=path.name, strerror=error.strerror)

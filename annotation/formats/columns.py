@@ -67,7 +67,8 @@ def match_columns(
     named = {name_read: name for name, name_read in read_as.items()}
     missing = [named.get(name, name) for name in needed if name not in places]
     if missing:
-        raise MissingColumns(_missing_message(missing, header, needed), header=header, options=options)
+        wanted = [named.get(name, name) for name in needed]
+        raise MissingColumns(_missing_message(missing, header, wanted), header=header, options=options)
     return MatchedColumns(given, places, tuple(unknown))
 
 
@@ -152,8 +153,17 @@ def yes_or_no(record: Record, name: str, problems: list[RowIssue]) -> bool:
     return bool(answer)
 
 
-def _missing_message(missing: list[str], header: tuple[str, ...], needed: tuple[str, ...]) -> str:
+def _missing_message(missing: list[str], header: tuple[str, ...], needed: list[str]) -> str:
+    """What is not there and what is; and all that is needed, where that is more than what is not there."""
     names = [f"“{excerpt(name, 40)}”" for name in header[:30]] + ["…"] * (len(header) > 30)
+    if missing == needed:
+        return say_count(
+            "The file lacks the column {missing}. It has {names}.",
+            "The file lacks the columns {missing}. It has {names}.",
+            n=len(missing),
+            missing=", ".join(missing),
+            names=", ".join(names),
+        )
     return say_count(
         "The file lacks the column {missing}. It has {names}; needed are {needed}.",
         "The file lacks the columns {missing}. It has {names}; needed are {needed}.",

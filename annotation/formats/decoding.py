@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from annotation.formats.errors import FormatError
+from annotation.formats.kinds import BINARY, OLD_OFFICE, ZIP, NoText, kind_of
 from annotation.protocol.sentences import say
 
 _CHUNK = 1 << 20
@@ -16,6 +17,10 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16-be"),
 )
+_SAMPLE = 4000  # bytes by which a file is judged as a whole
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
+# More of them, and a file is no text: one that decodes may have some by mistake, which its rows are told of.
+_SHARE_IN_UTF8, _SHARE_IN_OTHERS, _FEW = 0.3, 0.02, 4
 _LINE_END = re.compile("\r\n|\r|\n")
 # The characters of GB18030 beyond ASCII: four bytes; two high bytes; a high byte and one that looks like ASCII.
 _GB_CHARACTER = re.compile(
@@ -36,12 +41,15 @@ class Encoding:
 
 
 def detect_encoding(data: bytes) -> Encoding:
-    """The encoding of a text file; a FormatError where the bytes are not text in it.
+    """The encoding of a text file; a FormatError where the bytes are not text in it, NoText where they are no text.
 
     A byte-order mark decides: UTF-8 or UTF-16. Without one the file is UTF-8. Bytes that are not UTF-8 are
     taken as GB18030 (GBK, GB2312), with a warning, only if they are strictly valid in it, hold no U+0000 and
     look like Chinese rather than like UTF-8 with a broken place or Western text with accents.
     """
+    kind = kind_of(data)
+    if kind is not None:
+        raise NoText(kind)
     if data.startswith(_UTF32_MARKS):
         raise FormatError(say("The file is in UTF-32; save it as UTF-8."))
     for mark, name, codec in _MARKS:
@@ -51,12 +59,22 @@ def detect_encoding(data: bytes) -> Encoding:
     if b"\0" in data and _looks_like_utf16(data):
         raise FormatError(say("The file looks like UTF-16 without a byte-order mark; save it as UTF-8."))
     if _first_undecodable(data, "utf-8") is None:
+        if _is_binary(data, _SHARE_IN_UTF8):
+            raise NoText(BINARY)
         return Encoding("utf-8", "utf-8")
     if _looks_chinese(data):
         warning = say("The file is not UTF-8; it was read as GB18030 (GBK). Check that its text looks right.")
         return Encoding("gb18030", "gb18030", warning)
+    if _is_binary(data, _SHARE_IN_OTHERS):
+        raise NoText(BINARY)
     _check(data, "utf-8", "UTF-8")
     return Encoding("utf-8", "utf-8")
+
+
+def refuse_no_text(data: bytes) -> None:
+    """NoText where the bytes are neither a text nor an archive, which may hold texts."""
+    if not data.startswith((*ZIP, OLD_OFFICE)):
+        detect_encoding(data)
 
 
 def text_stream(data: bytes, encoding: Encoding, *, newline: str) -> Iterator[str]:
@@ -113,9 +131,18 @@ def _first_undecodable(data: bytes, codec: str) -> int | None:
 
 
 def _looks_like_utf16(data: bytes) -> bool:
-    """English in UTF-16 has a zero in every second byte, in any text that is at least partly English."""
-    sample = data[:4000]
-    return max(sample[::2].count(0), sample[1::2].count(0)) * 5 > len(sample)
+    """English in UTF-16 has a zero in every second byte, in any text that is at least partly English; the bytes
+    between them are hardly ever zero.
+    """
+    sample = data[:_SAMPLE]
+    fewer, more = sorted((sample[::2].count(0), sample[1::2].count(0)))
+    return more * 5 > len(sample) and fewer * 20 < more
+
+
+def _is_binary(data: bytes, share: float) -> bool:
+    """Whether more than this share of the bytes, and more than a few, are such as no text is written with."""
+    sample = data[:_SAMPLE]
+    return len(sample) - len(sample.translate(None, _CONTROLS)) > max(_FEW, share * len(sample))
 
 
 def _looks_chinese(data: bytes) -> bool:

@@ -18,7 +18,7 @@ from annotation.formats.columns import (
     needed_text,
     needed_texts,
 )
-from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.errors import FormatError, MissingColumns, RowIssue
 from annotation.formats.keys import unit_key
 from annotation.formats.reading import Reading
 from annotation.formats.rows import FileRows, Row, Table, in_line_order
@@ -84,15 +84,14 @@ def read_references(table: Table) -> FileRows[Question]:
     Rows of one pair are one question. A reference that stands there twice counts twice, with a warning.
     """
     one = _one_of(table, "reference", "references")
-    matched = match_columns(table.header, known=(*PAIR, one), needed=(*PAIR, one))
+    matched = _match(table, known=(*PAIR, one), needed=(*PAIR, one))
     return _References(matched=matched, column=one).read(_with_lists(table, matched, {"references"}))
 
 
 def read_answers(table: Table) -> FileRows[Question]:
     """Questions by `question_id` with their `gold` option; `options` (a JSON list) and `skill` where there are any."""
-    matched = match_columns(
-        table.header, known=("question_id", "gold", "options", "skill"), needed=("question_id", "gold")
-    )
+    known = ("question_id", "gold", "options", "skill")
+    matched = _match(table, known=known, needed=known[:2])
     return _Answers(matched=matched).read(_with_lists(table, matched, {"options"}))
 
 
@@ -208,14 +207,14 @@ def read_generations(table: Table) -> FileRows[Response]:
     Rows of one pair are its hypotheses in the order of the file, the likeliest first.
     """
     one = _one_of(table, "hypothesis", "hypotheses")
-    matched = match_columns(table.header, known=(*PAIR, one), needed=(*PAIR, one))
+    matched = _match(table, known=(*PAIR, one), needed=(*PAIR, one))
     return _Generations(matched=matched, column=one).read(_with_lists(table, matched, {"hypotheses"}))
 
 
 def read_choices(table: Table) -> FileRows[Response]:
     """Questions by `question_id` with the option chosen, `choice`."""
     names = ("question_id", "choice")
-    return _Choices(matched=match_columns(table.header, known=names, needed=names)).read(table)
+    return _Choices(matched=_match(table, known=names, needed=names)).read(table)
 
 
 @dataclass(kw_only=True)
@@ -228,9 +227,7 @@ class _Generations(Reading[Response]):
     def row(self, record: Record, problems: list[RowIssue]) -> Response | None:
         texts = needed_texts(record, PAIR, problems)
         said = _texts_of(record, self.column, problems, several=self.column == "hypotheses")
-        if texts is None or problems:
-            return None
-        return Response(record.line, pair_key(*texts), _pair_name(*texts), said)
+        return None if texts is None else Response(record.line, pair_key(*texts), _pair_name(*texts), said)
 
     def keep(self, row: Response, record: Record) -> None:
         before = self.pairs.get(row.key)
@@ -262,9 +259,8 @@ class _Choices(Reading[Response]):
             problems.append(RowIssue(record.line, "choice", message))
         if given is not None:
             _check_new(self.lines, given, record, problems)
-        if given is None or choice is None or problems:
-            return None
-        return Response(record.line, unit_key(given), given, (choice,))
+        said = () if choice is None else (choice,)
+        return None if given is None else Response(record.line, unit_key(given), given, said)
 
 
 # Fitting ------------------------------------------------------------------------------------------------------
@@ -291,11 +287,12 @@ def fit(kind: str, file: FileRows[Response], questions: Sequence[Question]) -> F
             found.append(_unknown(kind, row))
         elif kind == CHOICE:
             found += _check_choice(row, question)
+    found += [_unknown(kind, row) for row in file.unusable if row.key not in known]
     names = {canonical: given for given, canonical in file.columns.items()}
     errors += as_in_header(found, names)
     said = {row.key: row.said for row in file.rows if row.key in known}
-    # A row that cannot be read may be the one that is missing.
-    errors += [] if file.errors else _missing(kind, [one for one in questions if one.key not in said])
+    there = said.keys() | {row.key for row in file.unusable}
+    errors += _missing(kind, [one for one in questions if one.key not in there])
     return Fitted(said=said, errors=in_line_order(errors), warnings=in_line_order(warnings))
 
 
@@ -341,6 +338,35 @@ def _missing(kind: str, questions: Sequence[Question]) -> list[RowIssue]:
         more = say_count("{n} more question has no row.", "{n} more questions have no row.", n=n)
         issues.append(RowIssue(None, None, more))
     return issues
+
+
+# Columns ------------------------------------------------------------------------------------------------------
+
+_OF_REFERENCES = say("These are the columns of a benchmark of generations, with its references.")
+_OF_ANSWERS = say("These are the columns of a benchmark of choices, with its right options.")
+_OF_GENERATIONS = say("These are the columns of what a model generates, for a benchmark of generations.")
+_OF_CHOICES = say("These are the columns of what a model chooses, for a benchmark of choices.")
+_KINDS_BY_COLUMNS = (
+    ({*PAIR, "reference"}, _OF_REFERENCES),
+    ({*PAIR, "references"}, _OF_REFERENCES),
+    ({*PAIR, "hypothesis"}, _OF_GENERATIONS),
+    ({*PAIR, "hypotheses"}, _OF_GENERATIONS),
+    ({"question_id", "gold"}, _OF_ANSWERS),
+    ({"question_id", "choice"}, _OF_CHOICES),
+)
+
+
+def _match(table: Table, *, known: tuple[str, ...], needed: tuple[str, ...]) -> MatchedColumns:
+    """The columns matched; where some are missing and those there are make another kind of file, that is said."""
+    try:
+        return match_columns(table.header, known=known, needed=needed)
+    except MissingColumns as error:
+        there = set(map(fold_header, table.header))
+        hint = next((hint for columns, hint in _KINDS_BY_COLUMNS if columns <= there), None)
+        if hint is None:
+            raise
+        message = say("{message} {hint}", message=error.message, hint=hint)
+        raise MissingColumns(message, header=error.header, options=error.options) from None
 
 
 # Cells --------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from annotation.formats.cells import fold_header, is_blank
 from annotation.formats.columns import match_columns, needed_texts, records
 from annotation.formats.decoding import detect_encoding, text_lines
 from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.kinds import NoText, refuse_by_name
 from annotation.formats.rows import Table
 from annotation.formats.tables import read_table
 from annotation.formats.workbook import is_workbook
@@ -26,7 +27,17 @@ def read_nodes(data: bytes, *, name: str) -> frozenset[str]:
     >>> sorted(read_nodes(b"head,relation,tail\\nPersonX eat,xWant,rest\\n", name="train.csv"))
     ['PersonX eat', 'rest']
     """
-    found = frozenset(_of_triples(read_table(data, name=name)) if _is_table(data) else _of_lines(data))
+    try:
+        found = frozenset(_of_triples(read_table(data, name=name)) if _is_table(data) else _of_lines(data))
+    except NoText as error:
+        raise FormatError(
+            say(
+                "The file seems to be {kind}. Send a text file with a node on each line, or triples as CSV, TSV, JSONL "
+                "or XLSX.",
+                kind=error.kind,
+            )
+        ) from None
+    refuse_by_name(name)
     if not found:
         raise FormatError(say("The file holds no node: write one a line, or triples with head and tail."))
     return found

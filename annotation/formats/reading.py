@@ -18,6 +18,7 @@ class Reading(Generic[R]):
 
     matched: MatchedColumns
     rows: list[R] = field(default_factory=list)
+    unusable: list[R] = field(default_factory=list)
     errors: list[RowIssue] = field(default_factory=list)
     warnings: list[RowIssue] = field(default_factory=list)
 
@@ -38,6 +39,7 @@ class Reading(Generic[R]):
             unknown_columns=self.matched.unknown,
             n_rows=n_rows,
             rows=tuple(self.rows),
+            unusable=tuple(self.unusable),
             errors=in_line_order(as_in_header(self.errors, names)),
             warnings=in_line_order(as_in_header(table.warnings + self.warnings, names)),
             header=table.header,
@@ -49,11 +51,14 @@ class Reading(Generic[R]):
         row = None if problems else self.row(record, problems)
         if problems:
             self.refuse(record, problems)
+            self.unusable += [] if row is None else [row]
         elif row is not None:
             self.keep(row, record)
 
     def row(self, record: Record, problems: list[RowIssue]) -> R | None:
-        """The row a record makes; None where it is skipped or, with reasons added to `problems`, cannot be used."""
+        """The row a record makes; None where it is skipped. With reasons added to `problems` it cannot be used; then a
+        row says at most which item it is about.
+        """
         raise NotImplementedError
 
     def refuse(self, record: Record, problems: list[RowIssue]) -> None:

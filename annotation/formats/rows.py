@@ -53,6 +53,7 @@ class FileRows(Generic[R]):
     `columns` maps column names as given to canonical ones; `unknown_columns` were not read. `n_rows` counts
     all rows but blank ones, so it is larger than `len(rows)` where there are errors. With any error nothing of
     the file may be stored. `header` and `first_rows` show the beginning of the file as it was read.
+    `unusable` are rows with errors, as far as they say which item they are about.
     """
 
     name: str
@@ -67,6 +68,7 @@ class FileRows(Generic[R]):
     warnings: tuple[RowIssue, ...]
     header: tuple[str, ...] = ()
     first_rows: tuple[Row, ...] = ()
+    unusable: tuple[R, ...] = ()
 
 
 def in_line_order(issues: list[RowIssue]) -> tuple[RowIssue, ...]:

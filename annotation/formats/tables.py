@@ -9,6 +9,7 @@ from annotation.formats.decoding import Encoding, detect_encoding, text_stream
 from annotation.formats.delimited import read_delimited
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.jsonl import read_jsonl
+from annotation.formats.kinds import NoTable, NoText, refuse_by_name
 from annotation.formats.rows import Row, Table
 from annotation.formats.workbook import is_workbook, read_workbook
 from annotation.protocol.sentences import Sentence, say
@@ -18,16 +19,6 @@ __all__ = ["Row", "Table", "read_table"]
 _JSON_EXTENSIONS = (".jsonl", ".ndjson", ".json")
 _TAB_EXTENSIONS = (".tsv", ".tab")
 _WORKBOOK_EXTENSIONS = (".xlsx", ".xlsm", ".xls")
-_PARQUET_MARK = b"PAR1"
-# How the files begin that are sent instead of a table, in lower case.
-_OTHER_KINDS = (
-    (say("a PDF"), (b"%pdf-",)),
-    (say("an image"), (b"\x89png", b"\xff\xd8\xff", b"gif87a", b"gif89a", b"ii*\0", b"mm\0*")),
-    (say("a packed archive"), (b"\x1f\x8b", b"7z\xbc\xaf", b"rar!\x1a", b"\xfd7zxz")),
-    (say("a web page"), (b"<!doctype html", b"<html")),
-    (say("a text document"), (b"{\\rtf",)),
-)
-_LONGEST_MARK = 16
 FIRST_ROWS = 5
 MAX_COLUMNS = 1_000  # every row is as wide as the header, however little stands in it
 
@@ -88,8 +79,8 @@ def _read(data: bytes, name: str) -> Table:
                 extension=extension,
             )
         )
-    _refuse_other_kinds(data)
-    encoding = detect_encoding(data)
+    encoding = _encoding(data)
+    refuse_by_name(name)
     kind = _text_format(data, encoding, extension)
     if kind == "jsonl":
         table = read_jsonl(data, encoding, name=name)
@@ -100,21 +91,11 @@ def _read(data: bytes, name: str) -> Table:
     return table
 
 
-def _refuse_other_kinds(data: bytes) -> None:
-    """Files that are no tables, whatever they are called: a few bytes of them would pass for a header."""
-    if data.startswith(_PARQUET_MARK) or data.endswith(_PARQUET_MARK):
-        raise FormatError(
-            say("This is a Parquet file; those are written here, not read. Send CSV, TSV, JSONL or XLSX.")
-        )
-    start = data[:_LONGEST_MARK].lower()
-    for kind, marks in _OTHER_KINDS:
-        if start.startswith(marks):
-            raise FormatError(
-                say(
-                    "The file seems to be {kind}, whatever its name is. Send CSV, TSV, JSONL or XLSX.",
-                    kind=kind,
-                )
-            )
+def _encoding(data: bytes) -> Encoding:
+    try:
+        return detect_encoding(data)
+    except NoText as found:
+        raise NoTable(found.kind) from None
 
 
 def _text_format(data: bytes, encoding: Encoding, extension: str) -> str:

@@ -7,6 +7,7 @@ from annotation.formats.cells import is_blank
 from annotation.formats.columns import match_columns, records
 from annotation.formats.decoding import detect_encoding, text_lines
 from annotation.formats.errors import FormatError
+from annotation.formats.kinds import refuse_by_name
 from annotation.formats.tables import read_table
 from annotation.protocol.sentences import say, say_count
 
@@ -75,6 +76,7 @@ def read_aligned(translations: bytes, references: bytes, *, names: tuple[str, st
 def _lines(data: bytes, name: str) -> list[str]:
     try:
         lines = list(text_lines(data, detect_encoding(data)))
+        refuse_by_name(name)
     except FormatError as error:
         raise FormatError(
             say("{name}: {message}", name=name, message=error.message), line=error.line

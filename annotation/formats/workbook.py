@@ -15,6 +15,14 @@ from xml.etree.ElementTree import Element, iterparse
 
 from annotation.formats.cells import excerpt, is_blank
 from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.kinds import (
+    OLD_OFFICE,
+    WORKBOOK_CONTENTS,
+    ZIP,
+    NoTable,
+    document_in,
+    old_document,
+)
 from annotation.formats.rows import Row, Table
 from annotation.protocol.sentences import say
 
@@ -29,8 +37,6 @@ _RATIO_FROM = 16 << 20  # bytes unpacked; below, nothing is at stake
 _CHUNK = 1 << 16
 _MAX_COLUMNS = 16_384
 
-CONTENTS = "[Content_Types].xml"  # stands in every workbook, and tells it from other archives
-_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _NS = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _ROW, _CELL, _VALUE, _FORMULA = _NS + "row", _NS + "c", _NS + "v", _NS + "f"
 _INLINE, _TEXT, _RUN, _STRING = _NS + "is", _NS + "t", _NS + "r", _NS + "si"
@@ -41,7 +47,7 @@ _REFERENCE = re.compile("([A-Z]+)[0-9]+")
 
 def is_workbook(data: bytes) -> bool:
     """Whether the bytes are a workbook, or a kind of it that can be named in the refusal."""
-    return data.startswith((b"PK\x03\x04", b"PK\x05\x06", _OLD_EXCEL))
+    return data.startswith((*ZIP, OLD_OFFICE))
 
 
 def read_workbook(data: bytes, *, name: str) -> Table:
@@ -50,7 +56,10 @@ def read_workbook(data: bytes, *, name: str) -> Table:
     A number is written as short as it can be without changing it (1, never 1.0), a boolean as true or false, a
     date in ISO form (with a warning). An error value (#REF!) and a formula without a stored value are problems.
     """
-    if data.startswith(_OLD_EXCEL):
+    if data.startswith(OLD_OFFICE):
+        kind = old_document(data)
+        if kind is not None:
+            raise NoTable(kind)
         raise FormatError(
             say("The file is an old Excel workbook (.xls) or one with a password; save it as plain .xlsx.")
         )
@@ -136,7 +145,10 @@ def _open(data: bytes) -> "ExcelReader":
     from openpyxl.styles.stylesheet import apply_stylesheet  # noqa: PLC0415
 
     archive = _Archive(BytesIO(data))
-    if CONTENTS not in archive.namelist():
+    kind = document_in(archive)
+    if kind is not None:
+        raise NoTable(kind)
+    if WORKBOOK_CONTENTS not in archive.namelist():
         raise FormatError(
             say("This is a zip archive and no workbook: unpack it, and bring the files that are in it.")
         )

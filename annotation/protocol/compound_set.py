@@ -302,15 +302,7 @@ class _Known:
         for key, lines in self.seen.items():
             if lines:
                 first = self.units[key][0]
-                yield Violation(
-                    "seen", first.line, first.compound,
-                    say_count(
-                        "“{compound}” stands in the training text, on {n} line: {lines}.",
-                        "“{compound}” stands in the training text, on {n} lines: {lines}.",
-                        n=len(lines), compound=first.compound,
-                        lines=", ".join(map(str, lines[:EXAMPLES])) + (" …" if len(lines) > EXAMPLES else ""),
-                    ),
-                )  # fmt: skip
+                yield Violation("seen", first.line, first.compound, _stands_on(first.compound, lines))
 
     def unseen_atoms(self) -> Iterator[Violation]:
         for atom, row in self.atoms.items():
@@ -318,6 +310,19 @@ class _Known:
                 "atom", row.line, row.compound,
                 say("The atom “{atom}” does not stand in the training text.", atom=atom),
             )  # fmt: skip
+
+
+def _stands_on(compound: str, lines: Sequence[int]) -> Sentence:
+    if len(lines) == 1:
+        return say(
+            "“{compound}” stands in the training text, on line {line}.", compound=compound, line=lines[0]
+        )
+    return say(
+        "“{compound}” stands in the training text, on {n} lines: {lines}.",
+        compound=compound,
+        n=len(lines),
+        lines=", ".join(map(str, lines[:EXAMPLES])) + (" …" if len(lines) > EXAMPLES else ""),
+    )
 
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "“": '"', "”": '"'})

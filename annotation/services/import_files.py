@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from annotation.formats.cells import excerpt, fold_header
 from annotation.formats.cognition import CognitionFiles, read_cognition
+from annotation.formats.decoding import refuse_no_text
 from annotation.formats.errors import FormatError, MissingColumns, RowIssue
 from annotation.formats.judgements import JudgementRow, read_judgements
 from annotation.formats.rows import FileRows
@@ -224,6 +225,7 @@ def _read_shape(campaign: Campaign, upload: Upload) -> ShapeFile:
     paths, name = [upload.path("file")], upload.files["file"].name
     chosen = upload.options.get("shape") or recognised(campaign, paths, name=name)
     if chosen is None:
+        refuse_no_text(paths[0].read_bytes())
         raise FormatError(say("What shape this file has cannot be told for certain; choose it."))
     names = ("annotator", "column", "system", "run")
     given = {option: upload.options.get(option) for option in names}

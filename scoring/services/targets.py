@@ -249,20 +249,36 @@ def match(
     """
     matching = _Matching()
     if file.errors:
-        if not by_position:
-            _note_unknown(_by_key([*target.places, *target.out]), file.rows, matching)
-        raise SubmissionError(in_line_order([*file.errors, *matching.issues]))
+        without = [] if by_position else _besides_unusable(target, file, needed, matching)
+        raise SubmissionError([*in_line_order([*file.errors, *matching.issues]), *without])
     if by_position:
         _match_by_position(target, file, matching)
     else:
         _match_by_key(target, file, {place.pk for place in needed}, matching)
     missing = [place for place in needed if place.pk not in matching.rows]
     if not matching.issues or not by_position:
-        by_id = any(row.key is not None and not row.key.derived for row in file.rows)
-        matching.issues += [RowIssue(None, None, _missing(place, by_id=by_id)) for place in missing]
+        matching.issues += _missing_rows(missing, file.rows)
     if matching.issues:
         raise SubmissionError(matching.issues)
     return Matched(matching.rows, matching.warnings)
+
+
+def _besides_unusable(
+    target: Target, file: FileRows[SubmittedRow], needed: Sequence[Place], matching: _Matching
+) -> list[RowIssue]:
+    """Notes unknown items where rows cannot be used, as far as these say which item they are about; and what has no row
+    at all.
+    """
+    rows = sorted((*file.rows, *file.unusable), key=lambda row: row.line)
+    places = _by_key([*target.places, *target.out])
+    _note_unknown(places, rows, matching)
+    named = {place.pk for row in rows if row.key is not None for place in places.get(row.key.folded, ())}
+    return _missing_rows([place for place in needed if place.pk not in named], rows)
+
+
+def _missing_rows(missing: Sequence[Place], rows: Sequence[SubmittedRow]) -> list[RowIssue]:
+    by_id = any(row.key is not None and not row.key.derived for row in rows)
+    return [RowIssue(None, None, _missing(place, by_id=by_id)) for place in missing]
 
 
 def _missing(place: Place, *, by_id: bool) -> str:

@@ -37,14 +37,9 @@ from scoring.services.benchmarks import (
     remove_benchmark,
     remove_submission,
 )
-from scoring.services.downstream import (
-    ACCURACIES,
-    check_scorable,
-    kept_accuracies,
-    kept_board,
-    request_scoring,
-    take_in,
-)
+from scoring.services.downstream.kept import ACCURACIES, kept_accuracies, kept_board
+from scoring.services.downstream.scores import check_scorable
+from scoring.services.downstream.work import request_scoring, take_in
 from scoring.services.targets import SubmissionError
 from scoring.views.reports import FILES, as_text
 

@@ -12,7 +12,7 @@ from typing import IO
 
 from annotation.formats.cells import excerpt
 from annotation.formats.errors import FormatError
-from annotation.formats.workbook import CONTENTS
+from annotation.formats.kinds import WORKBOOK_CONTENTS, ZIP
 from annotation.formats.writers import timeless
 from annotation.protocol.sentences import say
 
@@ -22,7 +22,6 @@ MAX_FILES = 2_000
 MAX_RATIO = 200
 _RATIO_FROM = 16 << 20  # bytes unpacked; below, nothing is at stake
 _CHUNK = 1 << 16
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _WORKBOOKS = (".xlsx", ".xlsm")
 
@@ -69,13 +68,13 @@ def is_archive(data: bytes, *, name: str) -> bool:
     """Whether the bytes are a zip archive of files, and no workbook, which is one too. What a damaged one was to be is
     seen by its name and its beginning.
     """
-    if not data.startswith(_ZIP):
+    if not data.startswith(ZIP):
         return False
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
-            return CONTENTS not in archive.namelist()
+            return WORKBOOK_CONTENTS not in archive.namelist()
     except zipfile.BadZipFile:
-        return not (name.lower().endswith(_WORKBOOKS) or CONTENTS.encode() in data)
+        return not (name.lower().endswith(_WORKBOOKS) or WORKBOOK_CONTENTS.encode() in data)
 
 
 def of_archive(data: bytes) -> dict[str, bytes]:

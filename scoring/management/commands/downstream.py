@@ -35,16 +35,10 @@ from scoring.services.benchmarks import (
     remove_run,
     store_sent,
 )
-from scoring.services.downstream import (
-    ACCURACIES,
-    accuracies_document,
-    board_document,
-    boards_now,
-    check_scorable,
-    score_waiting,
-    statistics_of,
-    store_board,
-)
+from scoring.services.downstream.accuracies import accuracies_document
+from scoring.services.downstream.board import board_document
+from scoring.services.downstream.kept import ACCURACIES, boards_now, store_board
+from scoring.services.downstream.scores import check_scorable, score_waiting, statistics_of
 from scoring.services.files import bytes_of
 from scoring.services.targets import SubmissionError
 

@@ -161,5 +161,5 @@ def test_it_refuses_zero_characters_and_empty_files(folder: Path) -> None:
 
 def test_it_says_where_a_workbook_stands_in_the_place_of_a_text(folder: Path) -> None:
     (folder / "NP.en").write_bytes(workbook(["src"], ["one"]))
-    with pytest.raises(FormatError, match=r"^NP.en: This is a workbook, but a text file is needed here"):
+    with pytest.raises(FormatError, match=r"^NP.en: The file seems to be a workbook, but a text file"):
         read(folder)

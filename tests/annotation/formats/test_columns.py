@@ -32,6 +32,28 @@ def test_it_lists_what_was_found_and_what_is_needed_where_a_column_is_missing() 
     assert len(caught.value.message) < 300
 
 
+@pytest.mark.parametrize(
+    ("header", "read_as", "said"),
+    [
+        (("a", "b"), None, "The file lacks the columns x, y. It has “a”, “b”."),
+        (("a", "X"), None, "The file lacks the column y. It has “a”, “X”; needed are x, y."),
+        (("a", "X"), {"z": "y"}, "The file lacks the column z. It has “a”, “X”; needed are x, z."),
+    ],
+)
+def test_what_is_needed_is_said_where_it_is_more_than_what_is_missing(
+    header: tuple[str, ...], read_as: dict[str, str] | None, said: str
+) -> None:
+    with pytest.raises(FormatError) as refusal:
+        match_columns(header, known=("x", "y"), needed=("x", "y"), read_as=read_as)
+    assert refusal.value.message == said
+
+
+def test_one_column_that_is_needed_is_named_once() -> None:
+    with pytest.raises(FormatError) as refusal:
+        match_columns(("a",), known=("x",), needed=("x",), read_as={"z": "x"})
+    assert refusal.value.message == "The file lacks the column z. It has “a”."
+
+
 def test_it_reads_one_column_as_another() -> None:
     matched = match_columns(
         ("LABEL1 ", "label"), known=("label",), needed=("label",), read_as={"label1": "label"}

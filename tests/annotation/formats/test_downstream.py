@@ -1,5 +1,7 @@
 """Files of benchmarks and of what models say to them: what is read, and every way in which a row does not fit."""
 
+from collections.abc import Callable
+
 import pytest
 
 from annotation.formats import downstream
@@ -10,12 +12,14 @@ from annotation.formats.downstream import (
     Question,
     fit,
     read_answers,
+    read_benchmark,
     read_choices,
     read_generations,
     read_references,
+    read_responses,
 )
 from annotation.formats.errors import FormatError, MissingColumns, RowIssue
-from annotation.formats.rows import FileRows
+from annotation.formats.rows import FileRows, Table
 from annotation.protocol.text import fold_key
 from tests.annotation.formats.files import csv_table, jsonl_table
 
@@ -112,7 +116,8 @@ def test_what_is_no_list_of_texts_is_named(cell: str) -> None:
 def test_half_a_character_in_a_list_is_named(cell: str) -> None:
     """An escape can say it, PostgreSQL and METEOR cannot take it, and a board with it would never be made."""
     found = read_references(csv_table("head,relation,references", f"eat,xWant,{cell}"))
-    said = generations(f"eat,xWant,{cell}", header="head,relation,hypotheses")
+    rows = (f"eat,xWant,{cell}", 'run,xEffect,"[""sweats""]"')
+    said = generations(*rows, header="head,relation,hypotheses")
 
     assert where(found.errors) == [(2, "references")]
     assert where(said.errors) == [(2, "hypotheses")]
@@ -201,6 +206,97 @@ def test_an_empty_hypothesis_is_named_and_nothing_is_called_missing_beside_it() 
     found = generations("eat,xWant,nap", "run,xEffect,")
 
     assert where(found.errors) == [(3, "hypothesis")]
+
+
+def test_rows_that_are_wrong_and_questions_that_are_missing_are_named_at_once() -> None:
+    generated = generations("eat,xWant,", "fly,xEffect,", "swim,,wet")
+    chosen = choices("q1,", "q9,")
+
+    assert where(generated.errors) == [
+        (None, None), (2, "hypothesis"), (3, "hypothesis"), (3, "head"), (4, "relation"),
+    ]  # fmt: skip
+    assert "“run | xEffect”" in generated.errors[0].message
+    assert where(chosen.errors) == [(None, None), (2, "choice"), (3, "choice"), (3, "question_id")]
+    assert "“q2”" in chosen.errors[0].message
+
+
+def test_of_many_rows_that_cannot_be_read_the_missing_questions_stay_capped() -> None:
+    known = references(*(f"h{i},xWant,sleep" for i in range(30))).rows
+    broken = csv_table("head,relation,hypothesis", *(f"h{i},xWant" for i in range(30)))
+
+    found = fit(GENERATION, read_generations(broken), known)
+
+    assert len(found.errors) == 30 + 21
+
+
+def test_a_question_answered_twice_keeps_its_first_answer() -> None:
+    found = choices("q1,A", "q1,", "q2,B")
+
+    assert where(found.errors) == [(3, "choice"), (3, "question_id")]
+    assert found.said["q1"] == ("A",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "read", "header", "hint"),
+    [
+        (
+            GENERATION,
+            read_responses,
+            "question_id,choice",
+            "what a model chooses, for a benchmark of choices",
+        ),
+        (
+            CHOICE,
+            read_responses,
+            " HEAD,relation,Hypotheses",
+            "what a model generates, for a benchmark of generations",
+        ),
+        (CHOICE, read_responses, "question_id,gold", "a benchmark of choices, with its right options"),
+        (
+            GENERATION,
+            read_responses,
+            "head,relation,reference",
+            "a benchmark of generations, with its references",
+        ),
+        (
+            CHOICE,
+            read_benchmark,
+            "head,relation,references",
+            "a benchmark of generations, with its references",
+        ),
+        (
+            GENERATION,
+            read_benchmark,
+            "head,relation,hypothesis",
+            "what a model generates, for a benchmark of gen",
+        ),
+        (
+            GENERATION,
+            read_benchmark,
+            "question_id,gold,skill",
+            "a benchmark of choices, with its right options",
+        ),
+        (CHOICE, read_benchmark, "question_id,choice", "what a model chooses, for a benchmark of choices"),
+    ],
+)
+def test_a_file_of_another_kind_is_told_by_its_columns(
+    kind: str, read: Callable[[Table, str], object], header: str, hint: str
+) -> None:
+    row = ",".join("x" for _ in header.split(","))
+    with pytest.raises(MissingColumns, match=f"These are the columns of {hint}"):
+        read(csv_table(header, row), kind)
+
+
+def test_columns_that_are_missing_are_named_once() -> None:
+    with pytest.raises(MissingColumns) as refusal:
+        read_choices(csv_table("head,relation,hypothesis", "eat,xWant,nap"))
+    assert refusal.value.message == (
+        "The file lacks the columns question_id, choice. It has “head”, “relation”, “hypothesis”. These are the "
+        "columns of what a model generates, for a benchmark of generations."
+    )
+    with pytest.raises(MissingColumns) as refusal:
+        read_choices(csv_table("id,answer", "q1,A"))
+    assert "These are" not in refusal.value.message
 
 
 def test_missing_pairs_are_counted_beyond_the_first_twenty() -> None:

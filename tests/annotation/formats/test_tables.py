@@ -221,7 +221,7 @@ def test_it_says_what_a_file_seems_to_be_that_is_no_table(data: bytes, kind: str
     with pytest.raises(FormatError) as refusal:
         read_table(data, name=name)
     assert refusal.value.message == (
-        f"The file seems to be {kind}, whatever its name is. Send CSV, TSV, JSONL or XLSX."
+        f"The file seems to be {kind}, which is not read as a table. Send CSV, TSV, JSONL or XLSX."
     )
 
 

@@ -85,6 +85,8 @@ def test_a_seen_compound_is_named_with_its_lines() -> None:
     training = [*TRAINING, *["another lazy dog ran , another lazy dog fell"] * 5]
     (violation,) = check_compound_set(rows("another lazy dog"), training=training).violations
     assert violation.message == ("“another lazy dog” stands in the training text, on 5 lines: 10, 11, 12 ….")
+    (violation,) = check_compound_set(rows("another lazy dog"), training=[*TRAINING, training[-1]]).violations
+    assert violation.message == "“another lazy dog” stands in the training text, on line 10."
 
 
 @pytest.mark.parametrize(

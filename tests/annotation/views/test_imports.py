@@ -101,6 +101,25 @@ def test_it_shows_what_a_file_holds_and_stores_it_when_confirmed(mei: User) -> N
     assert not list((Path(settings.MEDIA_ROOT) / "uploads" / token).glob("file/*"))
 
 
+@pytest.mark.parametrize("kind", ["items", "judgements", "shape"])
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("x.pdf", b"%PDF-1.7\n1 0 obj\n", "The file seems to be a PDF"),
+        ("x.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "The file seems to be an image"),
+    ],
+)
+def test_a_file_of_another_kind_is_told_as_such_under_every_choice(
+    kind: str, name: str, data: bytes, said: str, mei: User
+) -> None:
+    campaign_of(mei)
+
+    answer: Any = send(client_of(mei), data, name=name, kind=kind)
+
+    assert answer.status_code == 400
+    assert f"{name}: {said}" in text_of(answer)
+
+
 def test_it_says_that_a_file_sent_again_brings_nothing_new(mei: User) -> None:
     campaign_of(mei)
     client = client_of(mei)

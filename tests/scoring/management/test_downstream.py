@@ -7,7 +7,7 @@ import pytest
 
 from annotation.models import Campaign
 from scoring.models import Benchmark, BenchmarkSubmission
-from scoring.services.downstream import kept_accuracies, kept_board
+from scoring.services.downstream.kept import kept_accuracies, kept_board
 from scoring.stats import generation
 from tests.material import new_campaign, run, run_json
 from tests.scoring.downstream import GOLD, PAIRS, SAID, chosen
@@ -109,6 +109,18 @@ def test_rows_that_do_not_fit_are_named_and_nothing_is_stored(tmp_path: Path) ->
     assert "line 5, column “head”: The benchmark has no reference for “PersonX flies | xEffect”" in ran.err
     assert [(one["line"], one["column"]) for one in ran_json.document["errors"]] == [(5, "head"), (6, "head")]
     assert not BenchmarkSubmission.objects.exists()
+
+
+@pytest.mark.usefixtures("campaign")
+def test_wrong_rows_and_missing_questions_are_named_at_once(tmp_path: Path) -> None:
+    add(tmp_path, "atomic", "generation", PAIRS)
+    sent = file(tmp_path, "sent.csv", "\n".join([*SAID.splitlines()[:2], ",xWant,x", ""]))
+
+    ran = run("downstream", "main", "score", sent, "--benchmark", "atomic", "--system", "base")
+
+    assert ran.code == 1
+    assert "line 3, column “head”: The cell is empty" in ran.err
+    assert ran.err.count("Every pair of the benchmark needs one.") == len(set(SAID.splitlines()[2:]))
 
 
 @pytest.mark.usefixtures("campaign")

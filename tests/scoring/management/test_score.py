@@ -299,7 +299,7 @@ def test_it_takes_the_lowest_of_equal_thresholds(tmp_path: Path) -> None:
         (("--system", " "), 1, "Name the system."),
         (("--release", "v1"), 1, "There is no release “v1”"),
         (("--column", "score"), 1, "lacks the column score"),
-        (("--column", "score"), 1, "needed are prediction. See --column."),
+        (("--column", "score"), 1, ". It has “triple_id”, “prediction”. See --column."),
         (("--labels", "final"), 1, "no final labels yet"),
     ],
 )
@@ -466,11 +466,16 @@ def test_it_lists_unknown_items_and_bad_predictions_in_one_go(tmp_path: Path) ->
     small(tmp_path)
     rows = [*by_id(1, "high", 1), {"triple_id": "t99", "prediction": 1}]
     errors = refused(predictions(tmp_path, rows), "--system", "s").document["errors"]
-    assert [(error["line"], error["column"]) for error in errors] == [(3, "prediction"), (5, None)]
+    missing = [(None, None)] * 3
+    assert [(error["line"], error["column"]) for error in errors] == [(3, "prediction"), (5, None), *missing]
+    named = ("“t4”", "“t5”", "“t6”")
+    assert all(name in error["message"] for name, error in zip(named, errors[2:], strict=True))
 
 
 def test_it_says_how_a_column_of_another_name_is_read(tmp_path: Path) -> None:
     small(tmp_path)
     rows = [{"triple_id": f"t{place}", "score": 1} for place in range(1, 7)]
     ran = refused(predictions(tmp_path, rows), "--system", "s")
-    assert ran.document["errors"][0]["message"].endswith("needed are prediction. See --column.")
+    assert ran.document["errors"][0]["message"] == (
+        "The file lacks the column prediction. It has “triple_id”, “score”. See --column."
+    )

@@ -14,7 +14,6 @@ from annotation.services.errors import Refused
 from scoring.models import Benchmark, BenchmarkResponse, BenchmarkSubmission, Evaluation
 from scoring.records import as_csv
 from scoring.reports import as_latex, as_markdown
-from scoring.services import downstream as downstream_service
 from scoring.services.benchmarks import (
     BOARD,
     add_benchmark,
@@ -24,19 +23,13 @@ from scoring.services.benchmarks import (
     remove_submission,
     store_sent,
 )
-from scoring.services.downstream import (
-    ACCURACIES,
-    Draws,
-    accuracies_document,
-    board_document,
-    check_scorable,
-    kept_accuracies,
-    kept_board,
-    request_scoring,
-    score_waiting,
-    statistics_of,
-    take_in,
-)
+from scoring.services.downstream import scores
+from scoring.services.downstream.accuracies import accuracies_document
+from scoring.services.downstream.board import board_document
+from scoring.services.downstream.figures import Draws
+from scoring.services.downstream.kept import ACCURACIES, kept_accuracies, kept_board
+from scoring.services.downstream.scores import check_scorable, score_waiting, statistics_of
+from scoring.services.downstream.work import request_scoring, take_in
 from scoring.services.targets import SubmissionError
 from scoring.stats import generation
 from scoring.tasks import downstream
@@ -490,14 +483,14 @@ def test_a_submission_that_is_removed_while_others_are_scored_stops_nothing(
     make, text = (choices_benchmark, chosen(10)) if kind == "choice" else (pairs_benchmark, SAID)
     benchmark = make(campaign)
     sent = [send(benchmark, text, name) for name in ("first", "second", "third")]
-    real = downstream_service.score
+    real = scores.score
 
     def score_and_remove(submission: BenchmarkSubmission, *told: Any) -> Any:
         found = real(submission, *told)
         BenchmarkSubmission.objects.filter(pk=sent[1].pk).delete()
         return found
 
-    monkeypatch.setattr(downstream_service, "score", score_and_remove)
+    monkeypatch.setattr(scores, "score", score_and_remove)
 
     assert score_waiting(benchmark) == 2
     assert not benchmark.submissions.filter(scored_at__isnull=True).exists()

@@ -1,0 +1,138 @@
+"""Files that are no tables and no texts: every reader says what they seem to be, and none reads them."""
+
+import random
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
+
+import pytest
+
+from annotation.formats.cognition import read_lines
+from annotation.formats.decoding import detect_encoding
+from annotation.formats.errors import FormatError
+from annotation.formats.lexicon import read_entries
+from annotation.formats.nodes import read_nodes
+from annotation.formats.tables import read_table
+from annotation.formats.text_pairs import read_aligned
+from tests.annotation.formats.files import workbook
+
+
+def archive(**files: str) -> bytes:
+    """A zip archive; two underscores in a name stand for a slash, one for a dot."""
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w") as target:
+        for name, text in files.items():
+            target.writestr(name.replace("__", "/").replace("_", "."), text)
+    return made.getvalue()
+
+
+def office(**files: str) -> bytes:
+    made = BytesIO(archive(**files))
+    with zipfile.ZipFile(made, "a") as target:
+        target.writestr("[Content_Types].xml", "<Types/>")
+    return made.getvalue()
+
+
+PDF = b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog >>\nendobj\n"
+WORD = office(word__document_xml="<document/>")
+SLIDES = office(ppt__presentation_xml="<presentation/>")
+SHEET = archive(mimetype="application/vnd.oasis.opendocument.spreadsheet", content_xml="<x/>")
+OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600
+PROGRAM = b"\x7fELF\x02\x01\x01" + b"\0" * 90
+NOISE = random.Random(1).randbytes(600)
+KINDS = [
+    (PDF, "a PDF"),
+    (b"\xef\xbb\xbf\r\n" + PDF, "a PDF"),
+    (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "an image"),
+    (b"\x1f\x8b\x08\0\0\0\0\0", "a packed archive"),
+    (b"<?xml version='1.0'?>\n<svg></svg>\n", "an XML file"),
+    (WORD, "a text document"),
+    (SLIDES, "a presentation"),
+    (SHEET, "a spreadsheet of another program"),
+    (OLD + "WordDocument".encode("utf-16-le"), "a text document"),
+    (PROGRAM, "binary data"),
+    (NOISE, "binary data"),
+]
+
+
+@pytest.mark.parametrize("name", ["x.pdf", "items.csv", "items"])
+@pytest.mark.parametrize(("data", "kind"), KINDS)
+def test_a_table_says_what_the_file_seems_to_be_and_what_is_read(data: bytes, kind: str, name: str) -> None:
+    with pytest.raises(FormatError) as refusal:
+        read_table(data, name=name)
+    assert str(refusal.value) == (
+        f"The file seems to be {kind}, which is not read as a table. Send CSV, TSV, JSONL or XLSX."
+    )
+
+
+@pytest.mark.parametrize(("data", "kind"), [*KINDS, (archive(a_txt="a"), "a packed archive")])
+def test_a_text_says_what_the_file_seems_to_be(data: bytes, kind: str) -> None:
+    said = f"The file seems to be {kind}, but a text file in UTF-8 is needed here."
+    with pytest.raises(FormatError, match=said):
+        detect_encoding(data)
+    with pytest.raises(FormatError, match=f"hyp: {said}"):
+        read_aligned(data, b"a\n", names=("hyp", "ref"))
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"), [(OLD, r"an old Excel workbook \(.xls\)"), (workbook(["a"], [1]), "a workbook")]
+)
+def test_workbooks_are_no_texts(data: bytes, kind: str) -> None:
+    with pytest.raises(FormatError, match=f"seems to be {kind}.* but a text file in UTF-8 is needed"):
+        detect_encoding(data)
+
+
+def test_nodes_say_both_of_what_they_are_read_from() -> None:
+    with pytest.raises(
+        FormatError, match=r"a PDF\. Send a text file with a node on each line, or triples as CSV"
+    ):
+        read_nodes(PDF, name="nodes.txt")
+    with pytest.raises(FormatError, match="a text document, which is not read as a table"):
+        read_nodes(WORD, name="nodes.docx")
+
+
+def test_a_lexicon_is_told_from_other_files() -> None:
+    with pytest.raises(FormatError, match="The file seems to be a PDF"):
+        read_entries(PDF)
+
+
+READERS: list[Callable[[bytes, str], object]] = [
+    lambda data, name: read_table(data, name=name),
+    lambda data, name: read_nodes(data, name=name),
+    lambda data, name: read_aligned(data, data, names=(name, "ref")),
+]
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize(
+    ("ending", "kind"), [(".pdf", "a PDF"), (".DOCX", "a text document"), (".zip", "a packed archive")]
+)
+def test_a_text_under_the_name_of_another_kind_is_not_guessed_at(
+    read: Callable[[bytes, str], object], ending: str, kind: str
+) -> None:
+    with pytest.raises(FormatError) as refusal:
+        read(b"hello, I am a file\nof text\n", f"x{ending}")
+    assert (
+        f"The file's name ends in {ending.lower()}, as that of {kind}, which is not read. Where it is a table or a "
+        "text, let its name say so: .csv, .tsv, .jsonl, .xlsx or .txt."
+    ) in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["t", "t.2024", "NP.en", "t.dat", "t.csv.bak"])
+def test_names_that_are_of_no_kind_do_not_matter(name: str) -> None:
+    assert list(read_table(b"a,b\n1,2\n", name=name).rows)
+
+
+def test_a_text_with_a_few_marks_of_no_text_stays_a_text() -> None:
+    assert detect_encoding(b"a,b\n1\0,2\n").name == "utf-8"
+    with pytest.raises(FormatError, match="not valid UTF-8: byte 0xE9"):
+        detect_encoding("a,b\ncafé,\x01\n".encode("latin-1") + b"a" * 100)
+    with pytest.raises(FormatError, match="UTF-16 without a byte-order mark"):
+        detect_encoding("a,b\n1,的\n".encode("utf-16-le"))
+
+
+def test_lines_of_a_text_are_not_read_from_another_kind(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("x") / "NP.en"
+    path.write_bytes(PDF)
+    with pytest.raises(FormatError, match=r"^NP\.en: The file seems to be a PDF"):
+        read_lines(path)
