@@ -49,9 +49,11 @@ from annotation.services.layout import (
     store_in_chunks,
     unit_rows,
 )
+from annotation.services.mixed_repeats import Among, NewScreen, among_new
 from annotation.services.people import audit
 from annotation.services.planner import renew_counts
-from annotation.services.repeats import Among, NewScreen, among_new, copies, last_draw, originals_of
+from annotation.services.repeat_draws import last_draw
+from annotation.services.repeat_screens import copies, originals_of
 from annotation.services.rounds import FIRST_DRAWN
 
 GIVEN_OUT = "late items given out"  # the audit entry
