@@ -6,14 +6,7 @@ from dataclasses import dataclass, replace
 
 from annotation.models import Assignment, Round, Thread
 from annotation.protocol.chance import chance
-from annotation.protocol.repeats import (
-    DISTANCE,
-    Original,
-    Repeat,
-    place_repeats,
-    rows_to_repeat,
-    wanted_of,
-)
+from annotation.protocol.repeats import DISTANCE, Original, Repeat, place_repeats, rows_to_repeat, wanted_of
 from annotation.services.effective import AGAIN
 from annotation.services.repeat_screens import Screen, Standing
 

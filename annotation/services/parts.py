@@ -28,7 +28,9 @@ from annotation.services.carry_over import CarryPlan, CarryWish, plan_carry_over
 from annotation.services.completion import Completion, incomplete_items, plan_completion
 from annotation.services.dry_runs import refuse_before_the_gate
 from annotation.services.errors import Refused
-from annotation.services.later import USUAL_SHARE, LaterPlan, give_out_later, late_items, plan_later
+from annotation.services.late_items import late_items
+from annotation.services.later import USUAL_SHARE, give_out_later, plan_later
+from annotation.services.later_plans import LaterPlan
 from annotation.services.layout import (
     CHUNK,
     IN_UNIT,

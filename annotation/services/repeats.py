@@ -17,13 +17,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, Campaign, Membership, Round, User
-from annotation.protocol.repeats import (
-    AHEAD,
-    DISTANCE,
-    Original,
-    place_repeats,
-    wanted_of,
-)
+from annotation.protocol.repeats import AHEAD, DISTANCE, Original, place_repeats, wanted_of
 from annotation.services.campaign_state import refuse_closed
 from annotation.services.campaigns import check_seed, main_round
 from annotation.services.errors import Refused

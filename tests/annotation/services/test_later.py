@@ -24,7 +24,9 @@ from annotation.services import later, layout, mixed_repeats
 from annotation.services.campaigns import main_round
 from annotation.services.errors import Refused
 from annotation.services.instances import instance_counts, saving
-from annotation.services.later import judged_later, late_items, later_draws, plan_later
+from annotation.services.late_items import late_items
+from annotation.services.later import plan_later
+from annotation.services.later_batches import judged_later, later_draws
 from annotation.services.parts import assign_parts, confirmation, plan_parts
 from annotation.services.repeat_draws import take_out
 from annotation.services.screens import next_screens
