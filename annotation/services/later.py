@@ -98,6 +98,9 @@ def _part_share(
     return PartShare(part=part, slot=slot, units=tuple(units), screens=screens)
 
 
+# Storing -----------------------------------------------------------------------------------------------------------
+
+
 def give_out_later(round_: Round, planned: LaterPlan, *, by: User | None) -> None:
     """Store a plan inside the caller's turn: a unit's new translations together on screens at the end of its part,
     and what comes again among them.

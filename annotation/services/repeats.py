@@ -139,6 +139,9 @@ def _people(planned: RepeatPlan) -> str:
     )
 
 
+# Planning ----------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class _Spot:
     """A repeat: the screen that comes again, and the open one in front of which it does."""
@@ -194,6 +197,9 @@ def _places(coming: Sequence[Screen]) -> list[int]:
             highest = screen.position
             places.append(index)
     return places
+
+
+# Storing -----------------------------------------------------------------------------------------------------------
 
 
 def _open(main: Round, planned: RepeatPlan) -> Round:

@@ -118,6 +118,9 @@ class HuggingFace(Adapter):
         return pack(_files(content))
 
 
+# Reading -----------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class _Table:
     """The rows of one configuration, counted through all its files."""
@@ -268,6 +271,9 @@ def _named(value: Any) -> str | None:
 
 def _value(row: Mapping[str, Any], name: str) -> Any:
     return next((value for given, value in row.items() if fold_header(given) == name), None)
+
+
+# Writing -----------------------------------------------------------------------------------------------------
 
 
 def _files(content: Content) -> Iterator[tuple[str, list[bytes]]]:
