@@ -6,7 +6,6 @@ Reports and releases are for managers and viewers, submissions for whom the boar
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-import msgspec
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, HttpResponseBase
@@ -19,10 +18,10 @@ from rest_framework.parsers import JSONParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.bodies import read_body, schema_of
+from annotation.api.bodies import schema_of
 from annotation.api.campaigns import READERS
 from annotation.api.parameters import person
-from annotation.formats.errors import FormatError, RowIssue
+from annotation.formats.errors import FormatError
 from annotation.formats.writers import CONTENT_TYPES, content_disposition
 from annotation.models import Campaign, Membership, Round, User
 from annotation.permissions import campaign_for
@@ -31,7 +30,7 @@ from annotation.protocol.labels import RULE_NAMES
 from annotation.services.errors import Refused
 from annotation.services.readings import record_names
 from annotation.services.sentences import translated
-from annotation.services.uploads import LIMIT
+from scoring.bodies import MANY, not_taken, read_rows, refuse_long, taken
 from scoring.figures import FORMS, draw
 from scoring.models import Release, Submission
 from scoring.permissions import Submitter, submitter_for
@@ -91,8 +90,8 @@ class ReportFiles(serializers.Serializer[Any]):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         for name, file in attrs.items():
-            if isinstance(file, UploadedFile) and (file.size or 0) > LIMIT:
-                raise serializers.ValidationError({name: f"At most {LIMIT} bytes are taken at once."})
+            if isinstance(file, UploadedFile):
+                refuse_long(name, file)
         return attrs
 
 
@@ -274,7 +273,6 @@ def plan_of(request: Request, slug: str) -> Response:
 
 Name = Annotated[str, Meta(max_length=100, pattern=r"^[^\x00]*$")]
 Cell = str | float | int | bool | None
-MANY = 1000  # submissions in one answer
 
 
 class SubmissionBody(Struct):
@@ -321,24 +319,25 @@ def submissions(request: Request, slug: str) -> Response:
         return Response({"results": [_short(submission) for submission in found]})
     if not submitter.may_submit:
         raise Http404
-    name, data, wish = _sent(request, submitter)
+    sent = read_rows(request, body=SubmissionBody, form=FileSerializer)
+    wish = _wish(submitter, sent.fields)
     try:
         done = submit(
             submitter.campaign,
-            data,
-            name=name,
+            sent.data,
+            name=sent.name,
             wish=wish,
             by=submitter.user,
             board=None if submitter.manages else submitter.board,
         )
     except SubmissionError as error:
-        issues = [issue_of(issue) for issue in error.issues]
-        return Response({"detail": error.message, "code": "invalid", "errors": issues}, status=400)
-    document = _whole(done.submission, submitter) | {
-        "unknown_columns": list(done.unknown_columns),
-        "file_warnings": [issue_of(warning) for warning in done.warnings],
-    }
-    return Response(document, status=200 if done.repeated else 201)
+        return not_taken(error)
+    return taken(
+        _whole(done.submission, submitter),
+        unknown_columns=done.unknown_columns,
+        warnings=done.warnings,
+        repeated=done.repeated,
+    )
 
 
 @extend_schema(responses={200: OpenApiTypes.OBJECT})
@@ -402,11 +401,6 @@ def board(request: Request, slug: str) -> Response:
     )
 
 
-def issue_of(issue: RowIssue) -> dict[str, Any]:
-    """What is wrong in a row of a file, for a program."""
-    return {"line": issue.line, "column": issue.column, "message": translated(issue.message)}
-
-
 def _visible(submitter: Submitter) -> QuerySet[Submission]:
     found = Submission.objects.filter(campaign=submitter.campaign)
     return found if submitter.manages else found.filter(created_by=submitter.user)
@@ -430,23 +424,8 @@ def _whole(submission: Submission, submitter: Submitter) -> dict[str, Any]:
     return document | {"id": submission.pk, "runs": over_runs(submission, manages=submitter.manages)}
 
 
-def _sent(request: Request, submitter: Submitter) -> tuple[str, bytes, Wish]:
-    """The file's name and bytes, and what is asked for, from either kind of body."""
-    if (request.content_type or "").startswith("multipart/"):
-        sent = FileSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
-        fields = dict(sent.validated_data)
-        file = fields.pop("file")
-        if file.size > LIMIT:
-            raise serializers.ValidationError({"file": f"At most {LIMIT} bytes are taken at once."})
-        return str(file.name), file.read(), _wish(submitter, fields)
-    body = read_body(request._request, SubmissionBody)
-    data = b"\n".join(msgspec.json.encode(row) for row in body.rows)
-    fields = {name: getattr(body, name) for name in body.__struct_fields__ if name != "rows"}
-    return "rows.jsonl", data, _wish(submitter, fields)
-
-
 def _wish(submitter: Submitter, fields: dict[str, Any]) -> Wish:
+    """What is asked for; takes the fields apart."""
     if fields["split"] not in (SPLITS if submitter.manages else SPLITS[:2]):
         raise serializers.ValidationError({"split": "There is test and dev."})
     release = _release(submitter.campaign, fields.pop("release"))

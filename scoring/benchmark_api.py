@@ -5,7 +5,6 @@ For managers and viewers, as on the pages; what is right is given to neither.
 
 from typing import Annotated, Any
 
-import msgspec
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -16,26 +15,24 @@ from rest_framework.parsers import JSONParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.bodies import read_body, schema_of
+from annotation.api.bodies import schema_of
 from annotation.api.campaigns import READERS
 from annotation.api.parameters import person
 from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
 from annotation.models import Membership
 from annotation.permissions import membership_for
-from annotation.services.uploads import LIMIT
 from annotation.tasks import wake
-from scoring.api import issue_of
+from scoring.bodies import MANY, not_taken, read_rows, taken
 from scoring.models import Benchmark, BenchmarkSubmission
 from scoring.permissions import may_send_in
 from scoring.services.benchmarks import NAME_LENGTH, open_questions
 from scoring.services.downstream.kept import Kept, kept_accuracies, kept_board
-from scoring.services.downstream.work import Taken, take_in
+from scoring.services.downstream.work import take_in
 from scoring.services.targets import SubmissionError
 
 Name = Annotated[str, Meta(max_length=NAME_LENGTH)]
 Cell = str | list[str]
 FORMATS = ("jsonl", "csv")
-MANY = 1000  # submissions in one answer
 
 
 class AnswersBody(Struct):
@@ -117,47 +114,26 @@ def submissions(request: Request, slug: str, pk: int) -> Response:
         return Response({"results": [_sent(submission) for submission in sent]})
     if not may_send_in(member):
         raise Http404
-    name, data, names = _body(request)
+    rows = read_rows(request, body=AnswersBody, form=AnswersFile)
     try:
-        taken = take_in(
+        new = take_in(
             found,
-            data,
-            file_name=name,
-            **names,
+            rows.data,
+            file_name=rows.name,
+            **rows.fields,
             by=person(request),
             replaces_others=member.role == Membership.Role.MANAGER,
         )
     except SubmissionError as error:
-        issues = [issue_of(issue) for issue in error.issues]
-        return Response({"detail": error.message, "code": "invalid", "errors": issues}, status=400)
-    return _taken(taken)
-
-
-def _body(request: Request) -> tuple[str, bytes, dict[str, Any]]:
-    """The file's name and bytes, and under which names it is sent in, from either kind of body."""
-    if (request.content_type or "").startswith("multipart/"):
-        sent = AnswersFile(data=request.data)
-        sent.is_valid(raise_exception=True)
-        fields = dict(sent.validated_data)
-        file = fields.pop("file")
-        if file.size > LIMIT:
-            raise serializers.ValidationError({"file": f"At most {LIMIT} bytes are taken at once."})
-        return str(file.name), file.read(), fields
-    body = read_body(request._request, AnswersBody)
-    data = b"\n".join(msgspec.json.encode(row) for row in body.rows)
-    return "rows.jsonl", data, {"system": body.system, "run": body.run, "human": body.human}
-
-
-def _taken(taken: Taken) -> Response:
-    if taken.job is not None:
-        wake(taken.job)
-    document = {
-        **_sent(taken.submission),
-        "job": None if taken.job is None else taken.job.pk,
-        "unknown_columns": list(taken.sent.unknown_columns),
-        "file_warnings": [issue_of(warning) for warning in taken.sent.warnings],
-    }
-    return Response(document, status=200 if taken.stored.repeated else 201)
+        return not_taken(error)
+    if new.job is not None:
+        wake(new.job)
+    return taken(
+        {**_sent(new.submission), "job": None if new.job is None else new.job.pk},
+        unknown_columns=new.sent.unknown_columns,
+        warnings=new.sent.warnings,
+        repeated=new.stored.repeated,
+    )
 
 
 def _find(member: Membership, pk: int) -> Benchmark:

@@ -13,7 +13,7 @@ import pytest
 
 from annotation.models import Assignment, Campaign, Output
 from annotation.services.import_compare import text_digest
-from annotation.services.later import later_draws
+from annotation.services.later_batches import later_draws
 from annotation.services.parts import assign_parts
 from annotation.services.verify import verify
 from scoring.services.measure import report

@@ -115,15 +115,9 @@ def plan_moves(
         if not free:
             stuck.append(unit.key)
             continue
-        taker = min(
-            free, key=lambda one: (load[one], sum(shared[_pair(one, other)] for other in unit.others))
-        )
+        taker = _least_burdened(free, unit, load, shared)
         moves.append(Move(unit.key, taker))
-        load[giver] -= unit.n_items
-        load[taker] += unit.n_items
-        for other in unit.others:
-            shared[_pair(giver, other)] -= unit.n_items
-            shared[_pair(taker, other)] += unit.n_items
+        _count_over(unit, giver, taker, load, shared)
     if stuck:
         repeats = 0
     place = {unit.key: number for number, unit in enumerate(units)}
@@ -148,6 +142,22 @@ def _check_takers(giver: str, takers: Sequence[str], *, needed: bool) -> None:
         raise ProtocolError(say("An expert is named twice; name each one once."))
     if fold_name(giver) in folded:
         raise ProtocolError(say("Whose units move cannot take them; name other experts."))
+
+
+def _least_burdened(
+    free: Sequence[str], unit: OpenUnit, load: Mapping[str, int], shared: Mapping[Pair, int]
+) -> str:
+    """Who has the fewest items, and of these who shares the fewest with the unit's other experts."""
+    return min(free, key=lambda one: (load[one], sum(shared[_pair(one, other)] for other in unit.others)))
+
+
+def _count_over(unit: OpenUnit, giver: str, taker: str, load: Counter[str], shared: Counter[Pair]) -> None:
+    """Count a unit's items for who takes it, no longer for who gave it."""
+    load[giver] -= unit.n_items
+    load[taker] += unit.n_items
+    for other in unit.others:
+        shared[_pair(giver, other)] -= unit.n_items
+        shared[_pair(taker, other)] += unit.n_items
 
 
 def _pair(a: str, b: str) -> Pair:

@@ -30,7 +30,7 @@ from annotation.services.errors import Refused
 from annotation.services.imports import OnConflict, preview, store
 from annotation.services.item_files import ItemFile, read_item_file
 from annotation.services.judgements import RELEASED, import_judgements
-from annotation.services.later import too_late
+from annotation.services.late_items import too_late
 from annotation.services.sentences import translated, with_sentence
 from annotation.services.shapes import ShapeFile, look_at_shape, read_shape, recognised, store_shape
 from annotation.services.uploads import Upload

@@ -29,7 +29,7 @@ from annotation.services.effective import COUNTED
 from annotation.services.errors import NotYours, Refused
 from annotation.services.frozen import Standing, standings
 from annotation.services.labels import stale_of
-from annotation.services.later import late_items, too_late
+from annotation.services.late_items import late_items, too_late
 from annotation.services.layout import after_part
 from annotation.services.people import audit
 from annotation.services.turns import turn

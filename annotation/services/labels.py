@@ -178,11 +178,26 @@ def store(campaign: Campaign, rule: str, outcomes: Outcomes, *, seen_at: datetim
         if item in standing and not (item in stored and stored[item].computed_at > seen_at)
     }
     changed = {item: pair for item, pair in outcomes.items() if not _same(stored.get(item), *pair)}
-    gone = [label.pk for item, label in stored.items() if item not in standing]
+    gone = [label for item, label in stored.items() if item not in standing]
     if changed or gone:
         Campaign.objects.filter(pk=campaign.pk).update(label_version=F("label_version") + 1)
     campaign.refresh_from_db(fields=["rule", "label_version"])
-    FinalLabel.objects.filter(pk__in=gone).delete()
+    FinalLabel.objects.filter(pk__in=[label.pk for label in gone]).delete()
+    _write(changed, version=campaign.label_version, seen_at=seen_at)
+    relabelled = sum(outcome.label != _label(stored.get(item)) for item, (outcome, _votes) in changed.items())
+    reasons = Counter(outcome.reason for outcome, _votes in outcomes.values() if outcome.reason)
+    return Finalized(
+        rule,
+        get_rule(rule).version,
+        campaign.label_version,
+        labelled=sum(outcome.label is not None for outcome, _votes in outcomes.values()),
+        unlabelled=dict(sorted(reasons.items())),
+        changed=relabelled + sum(label.label != "" for label in gone),
+    )
+
+
+def _write(changed: Outcomes, *, version: int, seen_at: datetime) -> None:
+    """Store these outcomes as final labels, in place of those that their items have."""
     FinalLabel.objects.bulk_create(
         (
             FinalLabel(
@@ -191,7 +206,7 @@ def store(campaign: Campaign, rule: str, outcomes: Outcomes, *, seen_at: datetim
                 reason=outcome.reason or "",
                 rule=outcome.rule,
                 rule_version=outcome.version,
-                version=campaign.label_version,
+                version=version,
                 inputs=votes.inputs,
                 revisions=votes.revisions,
                 computed_at=seen_at,
@@ -211,20 +226,6 @@ def store(campaign: Campaign, rule: str, outcomes: Outcomes, *, seen_at: datetim
             "revisions",
             "computed_at",
         ],
-    )
-    relabelled = sum(
-        outcome.label != (_label(stored.get(item))) for item, (outcome, _votes) in changed.items()
-    )
-    relabelled += sum(stored[item].label != "" for item in stored if item not in standing)
-    reasons = Counter(outcome.reason for outcome, _votes in outcomes.values() if outcome.reason)
-    labelled = sum(outcome.label is not None for outcome, _votes in outcomes.values())
-    return Finalized(
-        rule,
-        get_rule(rule).version,
-        campaign.label_version,
-        labelled,
-        dict(sorted(reasons.items())),
-        relabelled,
     )
 
 

@@ -33,7 +33,7 @@ from annotation.protocol.sentences import say
 from annotation.services.campaign_state import refuse_closed
 from annotation.services.campaigns import main_round
 from annotation.services.errors import NotYours, Refused
-from annotation.services.later import given_out_at
+from annotation.services.later_batches import given_out_at
 from annotation.services.layout import CHUNK, IN_UNIT, last_place, share_of, store_in_chunks, unit_rows
 from annotation.services.open_repeats import open_repeats_by_expert, withdraw_open_repeats
 from annotation.services.people import audit

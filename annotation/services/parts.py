@@ -28,7 +28,9 @@ from annotation.services.carry_over import CarryPlan, CarryWish, plan_carry_over
 from annotation.services.completion import Completion, incomplete_items, plan_completion
 from annotation.services.dry_runs import refuse_before_the_gate
 from annotation.services.errors import Refused
-from annotation.services.later import USUAL_SHARE, LaterPlan, give_out_later, late_items, plan_later
+from annotation.services.late_items import late_items
+from annotation.services.later import USUAL_SHARE, give_out_later, plan_later
+from annotation.services.later_plans import LaterPlan
 from annotation.services.layout import (
     CHUNK,
     IN_UNIT,
@@ -166,21 +168,13 @@ def assign_parts(
                 overlap=overlap,
                 carry=carry,
             )
-            if confirmed_hash is not None and confirmed_hash != confirmation(planned, later, carry):
-                raise Refused(
-                    say(
-                        "The campaign changed since this plan was shown: items were added, or "
-                        "somebody else assigned them. Look at the new plan and confirm it again."
-                    )
-                )
+            if confirmed_hash is not None:
+                _refuse_another(confirmed_hash, confirmation(planned, later, carry))
             give_out_later(round_, later, by=by)
             if carry is not None:
                 store_carry_over(round_, carry, by=by)
             if _give_out(round_, planned, by, carry):
-                more = {"sample": sample, "quotas": quotas and list(quotas), "overlap": overlap}
-                asked = {name: value for name, value in more.items() if value is not None}
-                detail = {"design": design, "seed": seed, **asked, "hash": planned.hash}
-                audit(campaign, by, "parts assigned", detail)
+                _record(campaign, planned, sample=sample, quotas=quotas, by=by)
     except IntegrityError:
         raise Refused(
             say("Somebody else assigned these units at the same moment; look at the new plan.")
@@ -194,6 +188,26 @@ def confirmation(planned: Plan, later: LaterPlan, carry: CarryPlan | None = None
     """
     late = f".{later.hash}" if later.n_items else ""
     return planned.hash + late + (f".{carry.hash}" if carry is not None else "")
+
+
+def _refuse_another(confirmed: str, now: str) -> None:
+    """Refuse a plan that is not the one which was confirmed."""
+    if confirmed != now:
+        raise Refused(
+            say(
+                "The campaign changed since this plan was shown: items were added, or "
+                "somebody else assigned them. Look at the new plan and confirm it again."
+            )
+        )
+
+
+def _record(
+    campaign: Campaign, planned: Plan, *, sample: int | None, quotas: Sequence[int] | None, by: User | None
+) -> None:
+    more = {"sample": sample, "quotas": quotas and list(quotas), "overlap": planned.overlap}
+    asked = {name: value for name, value in more.items() if value is not None}
+    detail = {"design": planned.design, "seed": planned.seed, **asked, "hash": planned.hash}
+    audit(campaign, by, "parts assigned", detail)
 
 
 def _give_out(round_: Round, planned: Plan, by: User | None, carry: CarryPlan | None) -> bool:

@@ -11,7 +11,7 @@ from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.services import batches as service
 from annotation.services.campaigns import main_round
 from annotation.services.errors import Refused
-from annotation.services.later import too_late
+from annotation.services.late_items import too_late
 from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals

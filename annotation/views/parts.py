@@ -25,7 +25,9 @@ from annotation.services.dry_runs import why_main_waits
 from annotation.services.errors import Refused
 from annotation.services.instances import saving
 from annotation.services.invitations import invite_new
-from annotation.services.later import LaterPlan, late_items, plan_later
+from annotation.services.late_items import late_items
+from annotation.services.later import plan_later
+from annotation.services.later_plans import LaterPlan
 from annotation.services.overview import expert_lines
 from annotation.services.parts import (
     assign_parts,

@@ -15,7 +15,8 @@ from annotation.permissions import MANAGER, PersonRequest, members_only
 from annotation.protocol.errors import ProtocolError
 from annotation.protocol.repeats import AHEAD, DISTANCE
 from annotation.services.errors import Refused
-from annotation.services.repeats import RepeatPlan, draw_repeats, draws_of, plan_repeats, take_out
+from annotation.services.repeat_draws import draws_of, take_out
+from annotation.services.repeats import RepeatPlan, draw_repeats, plan_repeats
 from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals

@@ -18,7 +18,7 @@ from annotation.models import JUDGED_UNDER, Annotation, Campaign, Round
 from annotation.protocol.base import get_protocol
 from annotation.protocol.sentences import Sentence, listed, say
 from annotation.services.exports import names_of
-from annotation.services.later import batch_number, given_out_at, judged_later, later_draws
+from annotation.services.later_batches import batch_number, given_out_at, judged_later, later_draws
 from scoring.services.carried import carried_error
 from scoring.services.doubles import repeats_of
 from scoring.stats.shift import UNDECIDED, JudgedTwice, ShiftReport, shift_report

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from annotation.models import Campaign, Output
 from annotation.protocol.sentences import Sentence, listed, say
-from annotation.services.later import judged_later
+from annotation.services.later_batches import judged_later
 from scoring.services.judging import batches_shift
 from scoring.stats.shift import BatchShift
 

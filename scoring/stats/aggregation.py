@@ -194,22 +194,8 @@ def dawid_skene(
     reason = kinds.not_estimable()
     if reason:
         return _nothing(kinds, "dawid-skene", reason)
-
-    def of_posterior(posterior: Floats) -> _Parameters:
-        counts = kinds.counts(posterior)
-        of_class = counts.sum(axis=2, keepdims=True)
-        even = np.full_like(counts, 1 / kinds.n_categories)  # where there is nothing to go by
-        confusion = np.divide(counts, of_class, out=even, where=of_class > _TINY)
-        return _Parameters(confusion=confusion, prior=kinds.weights @ posterior / kinds.n_items)
-
-    def starts() -> Iterator[_Parameters]:
-        yield of_posterior(kinds.shares)
-        rng = np.random.default_rng(seed)
-        for _ in range(restarts):
-            drawn = rng.dirichlet(np.ones(kinds.n_categories), size=len(kinds.table))
-            yield of_posterior((kinds.shares + drawn) / 2)
-
-    fit = _best(kinds, starts(), lambda _old, posterior: of_posterior(posterior), steps, tolerance)
+    model = _DawidSkene(kinds)
+    fit = _best(kinds, model.starts(seed, restarts), model.again, steps, tolerance)
     value = np.einsum("t,ett->e", fit.parameters.prior, fit.parameters.confusion)
     warnings = (TWO_AN_ITEM,) if int((kinds.table != MISSING).sum(axis=1).max()) < 3 else ()
     return _of_fit(
@@ -248,36 +234,8 @@ def mace(
     reason = kinds.not_estimable()
     if reason:
         return _nothing(kinds, "mace", reason)
-    n_experts, n_categories = len(kinds.experts), kinds.n_categories
-    smoothing = _SMOOTHING / n_categories
-
-    def of(knows: Floats, habit: Floats) -> _Parameters:
-        guess = (1 - knows)[:, None, None] * habit[:, None, :]
-        confusion = guess + knows[:, None, None] * np.eye(n_categories)
-        prior = np.full(n_categories, 1 / n_categories)
-        logs = np.log(knows).sum() + np.log1p(-knows).sum() + np.log(habit).sum()
-        return _Parameters(
-            confusion=confusion, prior=prior, knows=knows, habit=habit, penalty=float(smoothing * logs)
-        )
-
-    def again(old: _Parameters, posterior: Floats) -> _Parameters:
-        counts = kinds.counts(posterior)
-        right = np.einsum("ett->et", counts)
-        knew = right * old.knows[:, None] / np.einsum("ett->et", old.confusion)
-        guessed = counts.sum(axis=1) - knew + smoothing
-        known = knew.sum(axis=1) + smoothing
-        others = (counts.sum(axis=1) - knew).sum(axis=1) + smoothing
-        return of(known / (known + others), guessed / guessed.sum(axis=1, keepdims=True))
-
-    def starts() -> Iterator[_Parameters]:
-        yield of(np.full(n_experts, 0.5), np.full((n_experts, n_categories), 1 / n_categories))
-        rng = np.random.default_rng(seed)
-        for _ in range(restarts):
-            yield of(
-                rng.uniform(0.1, 0.9, size=n_experts), rng.dirichlet(np.full(n_categories, 5.0), n_experts)
-            )
-
-    fit = _best(kinds, starts(), again, steps, tolerance)
+    model = _Mace(kinds)
+    fit = _best(kinds, model.starts(seed, restarts), model.again, steps, tolerance)
     warnings = () if kinds.has_triangles() else (NO_TRIANGLE,)
     return _of_fit(
         kinds, "mace", fit, fit.parameters.knows, warnings=warnings,
@@ -360,7 +318,7 @@ class _Kinds:
         return bool(np.linalg.matrix_rank(pairs) == len(shared))
 
 
-# Fitting -----------------------------------------------------------------------------------------------------------
+# The models --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -375,6 +333,79 @@ class _Parameters:
     knows: Floats = field(default_factory=lambda: np.zeros(0))
     habit: Floats = field(default_factory=lambda: np.zeros(0))
     penalty: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _DawidSkene:
+    """The steps of Dawid and Skene's model."""
+
+    kinds: _Kinds
+
+    def starts(self, seed: int, restarts: int) -> Iterator[_Parameters]:
+        """From each item's shares of answers, then from these half mixed with random ones."""
+        kinds = self.kinds
+        yield self.parameters(kinds.shares)
+        rng = np.random.default_rng(seed)
+        for _ in range(restarts):
+            drawn = rng.dirichlet(np.ones(kinds.n_categories), size=len(kinds.table))
+            yield self.parameters((kinds.shares + drawn) / 2)
+
+    def again(self, _old: _Parameters, posterior: Floats) -> _Parameters:
+        """The likeliest parameters where items are so likely of each category."""
+        return self.parameters(posterior)
+
+    def parameters(self, posterior: Floats) -> _Parameters:
+        """Shares of the categories, and confusion matrices from the expected numbers of answers."""
+        counts = self.kinds.counts(posterior)
+        of_class = counts.sum(axis=2, keepdims=True)
+        even = np.full_like(counts, 1 / self.kinds.n_categories)  # where there is nothing to go by
+        confusion = np.divide(counts, of_class, out=even, where=of_class > _TINY)
+        return _Parameters(confusion=confusion, prior=self.kinds.weights @ posterior / self.kinds.n_items)
+
+
+@dataclass(frozen=True, eq=False)
+class _Mace:
+    """The steps of MACE."""
+
+    kinds: _Kinds
+
+    @property
+    def smoothing(self) -> float:
+        """What is added to every expected count."""
+        return _SMOOTHING / self.kinds.n_categories
+
+    def starts(self, seed: int, restarts: int) -> Iterator[_Parameters]:
+        """From θ = 1/2 with even habits, then from random ones."""
+        n_experts, n_categories = len(self.kinds.experts), self.kinds.n_categories
+        yield self.parameters(np.full(n_experts, 0.5), np.full((n_experts, n_categories), 1 / n_categories))
+        rng = np.random.default_rng(seed)
+        for _ in range(restarts):
+            knows = rng.uniform(0.1, 0.9, size=n_experts)
+            yield self.parameters(knows, rng.dirichlet(np.full(n_categories, 5.0), n_experts))
+
+    def again(self, old: _Parameters, posterior: Floats) -> _Parameters:
+        """θ and ξ from how many answers were known and how many guessed, as expected under the old ones."""
+        counts = self.kinds.counts(posterior)
+        right = np.einsum("ett->et", counts)
+        knew = right * old.knows[:, None] / np.einsum("ett->et", old.confusion)
+        guessed = counts.sum(axis=1) - knew + self.smoothing
+        known = knew.sum(axis=1) + self.smoothing
+        others = (counts.sum(axis=1) - knew).sum(axis=1) + self.smoothing
+        return self.parameters(known / (known + others), guessed / guessed.sum(axis=1, keepdims=True))
+
+    def parameters(self, knows: Floats, habit: Floats) -> _Parameters:
+        """Confusion matrices that follow from θ and ξ, with the smoothing's prior as their penalty."""
+        n_categories = self.kinds.n_categories
+        guess = (1 - knows)[:, None, None] * habit[:, None, :]
+        confusion = guess + knows[:, None, None] * np.eye(n_categories)
+        prior = np.full(n_categories, 1 / n_categories)
+        logs = np.log(knows).sum() + np.log1p(-knows).sum() + np.log(habit).sum()
+        return _Parameters(
+            confusion=confusion, prior=prior, knows=knows, habit=habit, penalty=float(self.smoothing * logs)
+        )
+
+
+# Fitting -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

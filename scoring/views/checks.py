@@ -16,7 +16,7 @@ from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
 from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
-from scoring.forms import CheckForm, EstimateForm, TextsForm, TrainingForm
+from scoring.forms.checks import CheckForm, EstimateForm, TextsForm, TrainingForm
 from scoring.services.behind.compounds import behind_cells
 from scoring.services.behind.packed import packed
 from scoring.services.checked import check_document, checked_run

@@ -25,7 +25,7 @@ from annotation.services.sentences import translated
 from annotation.tasks import wake
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
-from scoring.benchmark_forms import BenchmarkForm, BenchmarkSubmissionForm
+from scoring.forms.benchmarks import BenchmarkForm, BenchmarkSubmissionForm
 from scoring.models import Benchmark, BenchmarkSubmission
 from scoring.permissions import may_send_in
 from scoring.reports.downstream import TITLES

@@ -36,7 +36,7 @@ from annotation.services.sentences import translated
 from annotation.services.spot_checks import likely_to_judge
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
-from scoring.forms import DryRunForm, OverrideForm
+from scoring.forms.dry_runs import DryRunForm, OverrideForm
 from scoring.services.gates import COEFFICIENTS, USUAL, close_and_decide, decide_now, gate, ranking
 from scoring.views.words import COEFFICIENTS as FIGURES
 from scoring.views.words import SHOWN

@@ -21,7 +21,7 @@ from annotation.services.sentences import translated, with_sentence
 from annotation.services.wording import wording_of
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
-from scoring.forms import GoldFileForm, GoldForm
+from scoring.forms.gold import GoldFileForm, GoldForm
 from scoring.services.gold import gold_report
 from scoring.services.peeks import record_peek, still_open
 from scoring.templatetags.figures import answer_title

@@ -12,7 +12,7 @@ from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import Refused
 from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
-from scoring.forms import PLAN_FORMS
+from scoring.forms.plans import PLAN_FORMS
 from scoring.services.measured import Measured, measured, measured_and_noted
 from scoring.services.plans import GOALS, OF, Document, Wish
 from scoring.services.plans import plan as make_plan

@@ -18,7 +18,7 @@ from annotation.services.sentences import translated
 from annotation.tasks import wake
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
-from scoring.forms import SPLIT_WORDS, ReleaseForm
+from scoring.forms.releases import SPLIT_WORDS, ReleaseForm
 from scoring.models import Release
 from scoring.services.releases import KIND, archive_of, check_new
 

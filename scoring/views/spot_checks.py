@@ -29,7 +29,7 @@ from annotation.services.spot_checks import (
 )
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
-from scoring.forms import NewSpotCheckForm, SpotCheckDecisionForm
+from scoring.forms.spot_checks import NewSpotCheckForm, SpotCheckDecisionForm
 from scoring.services.spot_checks import acceptance, finish, hours_of, report_of
 from scoring.views.reports import report_response
 

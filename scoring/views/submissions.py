@@ -22,7 +22,7 @@ from annotation.services.errors import Refused
 from annotation.services.sentences import translated
 from annotation.tasks import wake
 from annotation.views.refusals import plain_refusals
-from scoring.forms import BoardForm, SubmissionForm
+from scoring.forms.submissions import BoardForm, SubmissionForm
 from scoring.models import Board, Release, Submission
 from scoring.permissions import Submitter, submitters_only
 from scoring.services.boards import (

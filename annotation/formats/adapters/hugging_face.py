@@ -1,19 +1,13 @@
 """A folder that Hugging Face's `datasets` loads without code: README.md, whose front matter says which files are which.
 
-Source: the Hub's documentation, “Manual Configuration”: `configs` is a list of `config_name` and `data_files`; these
-are a path, a list of paths, or a list of `split` and `path`; a path may hold `*`. Files are CSV, TSV, JSONL or Parquet.
-One configuration holds the items; one that names an annotator and a label for each row holds the judgements.
+Files are CSV, TSV, JSONL or Parquet (`parquet`). One configuration of the front matter (`hugging_face_card`) holds the
+items; one that names an annotator and a label for each row holds the judgements.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from io import BytesIO
 from typing import Any
-
-import yaml
 
 from annotation.formats.adapters.base import (
     Adapter,
@@ -27,9 +21,10 @@ from annotation.formats.adapters.base import (
     items_of_objects,
     with_warnings,
 )
-from annotation.formats.adapters.packages import MAX_UNPACKED, Given, pack, too_large
+from annotation.formats.adapters.hugging_face_card import CARD, Files, configs_of, named_configs
+from annotation.formats.adapters.packages import Given, pack
+from annotation.formats.adapters.parquet import Room, read_parquet
 from annotation.formats.cells import excerpt, fold_header, is_blank, whole_number
-from annotation.formats.decoding import detect_encoding
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows
@@ -39,19 +34,9 @@ from annotation.formats.writers import json_line
 from annotation.protocol.base import get_protocol
 from annotation.protocol.sentences import say
 
-CARD = "README.md"
 ITEMS, VOTES = "items", "votes"
 _ROW = "row"  # the number of an item, which its judgements name
 _PLACES = (_ROW, "position")  # tell the order and which item is meant, and are no columns of items
-# A card as people and the Hub write it stays far below each of these; beyond, YAML takes seconds and then hours.
-_MAX_FRONT_MATTER = 1 << 16
-_MAX_DEPTH = 20
-_MAX_CONFIGS = 100
-_MAX_PATTERNS = 100  # each is held against every file
-# One text may stand in every row of a Parquet file that is a few hundred bytes long.
-_BATCH = 500
-_CELL_SIZE = 32  # what a cell takes beside its text
-_IN_ONE_PIECE = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}  # encodings of a text
 _UNSPLIT = "test"  # where items have no split
 # What the Hub calls a split; of another name there is none here, such as “unlabelled”.
 _SPLITS = {
@@ -88,13 +73,13 @@ class HuggingFace(Adapter):
 
     def knows(self, found: Given) -> bool:
         try:
-            return bool(_named_configs(found))
+            return bool(named_configs(found))
         except FormatError:
             return False
 
     def read(self, found: Given, asked: Asked) -> Found:
-        room = _Room(MAX_UNPACKED)
-        tables = [_table(found, name, files, room) for name, files in _configs(found).items()]
+        room = Room()
+        tables = [_table(found, name, files, room) for name, files in configs_of(found).items()]
         needed = set(get_protocol(asked.protocol).needed_columns)
         of_items = [table for table in tables if needed <= table.columns]
         if not of_items:
@@ -135,8 +120,6 @@ class HuggingFace(Adapter):
 
 # Reading -----------------------------------------------------------------------------------------------------
 
-Files = list[tuple[str, str]]  # split and path
-
 
 @dataclass(frozen=True)
 class _Table:
@@ -150,156 +133,7 @@ class _Table:
     warnings: list[RowIssue]
 
 
-def _configs(found: Given) -> dict[str, Files]:
-    """The files of each configuration, as the front matter of README.md names them: each file once."""
-    files: dict[str, Files] = {}
-    named: dict[str, str] = {}
-    patterns = 0
-    for name, said in _named_configs(found).items():
-        files[name] = []
-        for split, pattern in _data_files(name, said):
-            patterns += _is_pattern(pattern)
-            if patterns > _MAX_PATTERNS:
-                raise _card(
-                    say(
-                        "It names more than {n} paths with “*”, “?” or “[”. Name the files by their own paths.",
-                        n=_MAX_PATTERNS,
-                    )
-                )
-            for path in _matching(found, pattern):
-                if path in named:
-                    raise _card(
-                        say(
-                            "The file “{path}” is named twice, in “{first}” and in “{second}”. Name each file once.",
-                            path=excerpt(path), first=excerpt(named[path], 40), second=excerpt(name, 40),
-                        )
-                    )  # fmt: skip
-                named[path] = name
-                files[name].append((split, path))
-    return files
-
-
-def _named_configs(found: Given) -> dict[str, Any]:
-    """What the front matter says of the files of each configuration."""
-    configs = _front_matter(found).get("configs")
-    if not isinstance(configs, list) or not configs or len(configs) > _MAX_CONFIGS:
-        raise _card(say("“{name}” is not a list of configurations.", name="configs"))
-    said: dict[str, Any] = {}
-    for config in configs:
-        if not isinstance(config, dict) or not isinstance(config.get("config_name"), str):
-            raise _card(say("A configuration has no “config_name”."))
-        name = config["config_name"]
-        if name in said:
-            raise _card(say("Two configurations are called “{name}”.", name=excerpt(name)))
-        said[name] = config.get("data_files")
-    return said
-
-
-def _front_matter(found: Given) -> dict[str, Any]:
-    data = found.files.get(CARD)
-    if data is None:
-        raise FormatError(say("There is no README.md, whose front matter says which files are which."))
-    text = data.decode(detect_encoding(data).codec).removeprefix("\ufeff").replace("\r\n", "\n")
-    if not text.startswith("---\n"):
-        raise _card(say("It does not begin with a line “---”, after which the configurations stand."))
-    front, mark, _rest = text[4:].partition("\n---")
-    if not mark:
-        raise _card(say("The part between the two lines “---” has no end."))
-    if len(front) > _MAX_FRONT_MATTER:
-        raise _card(
-            say(
-                "The part between the two lines “---” is longer than {n} KB. Leave “configs” in it, and move the rest "
-                "below.",
-                n=_MAX_FRONT_MATTER >> 10,
-            )
-        )
-    try:
-        _refuse_depth(front)
-        _refuse_repeats(front)
-        value = yaml.load(front, Loader=yaml.BaseLoader)  # every scalar is a text, and no tag makes an object
-    except yaml.YAMLError as error:
-        place = getattr(error, "problem_mark", None)
-        line = None if place is None else place.line + 2
-        raise FormatError(say("{name}: the YAML cannot be read.", name=CARD), line=line) from None
-    except RecursionError:
-        raise _card(say("Its lists or objects are nested too deeply.")) from None
-    if not isinstance(value, dict):
-        raise _card(say("Its front matter is not an object."))
-    return value
-
-
-def _refuse_depth(front: str) -> None:
-    """No lists in lists without end, which take far more time than they are long; no references, which multiply a text.
-    Nothing is composed before this is known.
-    """
-    depth = 0
-    for event in yaml.parse(front, Loader=yaml.BaseLoader):
-        if isinstance(event, yaml.AliasEvent):
-            raise _card(say("Its front matter holds references (“*name”), which are not read."))
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _MAX_DEPTH:
-            raise _card(
-                say(
-                    "Its lists or objects are nested more than {n} deep. Leave “configs” in the front matter, and move "
-                    "the rest below.",
-                    n=_MAX_DEPTH,
-                )
-            )
-
-
-def _refuse_repeats(front: str) -> None:
-    """No name twice in one object, of which readers take the last in silence."""
-    waiting = [yaml.compose(front, Loader=yaml.BaseLoader)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, yaml.MappingNode):
-            counts = Counter(str(key.value) for key, _value in node.value)
-            twice = next((name for name, n in counts.items() if n > 1), None)
-            if twice is not None:
-                raise FormatError(
-                    say("{name}: “{twice}” stands twice.", name=CARD, twice=excerpt(twice)),
-                    line=node.start_mark.line + 2,
-                )
-            waiting += [value for _key, value in node.value]
-        elif isinstance(node, yaml.SequenceNode):
-            waiting += node.value
-
-
-def _data_files(name: str, said: Any) -> Iterator[tuple[str, str]]:
-    """Split and path, whichever of the forms names them."""
-    for one in said if isinstance(said, list) else [said]:
-        split, paths = ("", one) if isinstance(one, str) else ("", None)
-        if isinstance(one, dict):
-            split, paths = one.get("split", ""), one.get("path")
-        for path in paths if isinstance(paths, list) else [paths]:
-            if not isinstance(path, str) or not isinstance(split, str):
-                raise _card(
-                    say(
-                        "“data_files” of “{name}” is neither paths nor splits with paths.", name=excerpt(name)
-                    )
-                )
-            yield split, path
-
-
-def _is_pattern(path: str) -> bool:
-    return any(mark in path for mark in "*?[")
-
-
-def _matching(found: Given, pattern: str) -> list[str]:
-    plain = pattern.removeprefix("./")
-    paths = [plain] if plain in found.files else []
-    if _is_pattern(plain):
-        paths = [path for path in found.files if path == plain or fnmatchcase(path, plain)]
-    if not paths:
-        raise _card(say("No file “{path}” is in the folder.", path=excerpt(pattern)))
-    return paths
-
-
-def _card(message: str) -> FormatError:
-    return FormatError(say("{name}: {message}", name=CARD, message=message))
-
-
-def _table(found: Given, name: str, files: Files, room: "_Room") -> _Table:
+def _table(found: Given, name: str, files: Files, room: Room) -> _Table:
     table = _Table(name, None, [], {}, set(), [])
     encodings: list[str | None] = []
     for split, path in files:
@@ -325,23 +159,10 @@ def _table(found: Given, name: str, files: Files, room: "_Room") -> _Table:
     return replace(table, encoding=next(iter(encodings), None))
 
 
-@dataclass
-class _Room:
-    """How much more the Parquet files of a folder may hold, all together, once they are unpacked."""
-
-    left: int
-
-    def take(self, size: int) -> None:
-        """FormatError where it is more than is left."""
-        self.left -= size
-        if self.left < 0:
-            raise FormatError(too_large())
-
-
-def _rows(data: bytes, path: str, room: _Room) -> tuple[Sequence[str], list[dict[str, Any]], str | None]:
+def _rows(data: bytes, path: str, room: Room) -> tuple[Sequence[str], list[dict[str, Any]], str | None]:
     """Header, rows and encoding of one data file; a row that cannot be read is a FormatError with its line."""
     if path.lower().endswith(".parquet"):
-        return _parquet(data, room)
+        return read_parquet(data, room)
     table = read_table(data, name=path)
     rows: list[dict[str, Any]] = []
     for row in table.rows:
@@ -354,106 +175,6 @@ def _rows(data: bytes, path: str, room: _Room) -> tuple[Sequence[str], list[dict
             }
         )
     return table.header, rows, table.encoding
-
-
-def _parquet(data: bytes, room: _Room) -> tuple[Sequence[str], list[dict[str, Any]], None]:
-    """The rows of a Parquet file. What the rows take is known before they are made: texts are read as places in a list
-    of different texts, and only columns of texts, numbers and booleans are read at all.
-    """
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
-    try:
-        file = pq.ParquetFile(BytesIO(data))
-        meta, schema = file.metadata, file.schema_arrow
-        if len(set(schema.names)) < len(schema.names):
-            raise FormatError(say("Two columns of the Parquet file have the same name."))
-        size = sum(meta.row_group(number).total_byte_size for number in range(meta.num_row_groups))
-        if size > MAX_UNPACKED:
-            raise FormatError(too_large())
-        readable = [field.name for field in schema if _is_plain(field.type)]
-        whole, piecewise = _encoded(meta)
-        file = pq.ParquetFile(BytesIO(data), read_dictionary=[name for name in readable if name in whole])
-        batches = file.iter_batches(
-            max(1, min(_BATCH, MAX_UNPACKED // max(1, piecewise))), columns=readable, use_threads=False
-        )
-        rows: list[dict[str, Any]] = []
-        for batch in batches if readable else ():
-            columns = {name: batch.column(name) for name in readable}
-            room.take(batch.num_rows * len(schema.names) * _CELL_SIZE)
-            room.take(sum(map(_size, columns.values())))
-            cells = [
-                map(_cell, columns[name].to_pylist()) if name in columns else [[]] * batch.num_rows
-                for name in schema.names
-            ]
-            rows += [dict(zip(schema.names, row, strict=True)) for row in zip(*cells, strict=True)]
-    except MemoryError:
-        raise FormatError(too_large()) from None
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise FormatError(
-            say("The Parquet file cannot be read; it is damaged or of an unusual kind.")
-        ) from error
-    return schema.names, rows, None
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa  # noqa: PLC0415
-
-    return any((pa.types.is_string(kind), pa.types.is_large_string(kind), pa.types.is_string_view(kind)))
-
-
-def _is_plain(kind: Any) -> bool:
-    """Whether a column holds what the cell of a table can: text, numbers, booleans."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    tests = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_null)
-    return _is_text(kind) or any(test(kind) for test in tests)
-
-
-def _encoded(meta: Any) -> tuple[set[str], int]:
-    """The texts' columns that are encoded so that a text stands somewhere in one piece, and of the others the bytes
-    of the largest: each of its texts may be put together of all of them.
-    """
-    others: dict[str, int] = {}
-    names: set[str] = set()
-    for number in range(meta.num_row_groups):
-        group = meta.row_group(number)
-        for place in range(group.num_columns):
-            column = group.column(place)
-            if column.physical_type != "BYTE_ARRAY":
-                continue
-            names.add(column.path_in_schema)
-            if not _IN_ONE_PIECE.issuperset(column.encodings):
-                others[column.path_in_schema] = max(
-                    others.get(column.path_in_schema, 0), column.total_uncompressed_size
-                )
-    return names - others.keys(), max(others.values(), default=0)
-
-
-def _size(column: Any) -> int:
-    """The bytes that the texts of a column take, each counted wherever it stands."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
-    if not pa.types.is_dictionary(column.type) or not _is_text(column.type.value_type):
-        return int(column.nbytes)
-    lengths = pc.binary_length(column.dictionary.cast(pa.large_string()))
-    return int(pc.sum(pc.take(lengths, column.indices)).as_py() or 0)
-
-
-def _cell(value: Any) -> Any:
-    """A value as the readers of tables take it: text, or a list for what is nested."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise FormatError(say("A column holds NaN or Infinity, which is no number."))
-        return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(value)
-    return []
 
 
 def _item(row: Mapping[str, Any], split: str, protocol: str) -> dict[str, Any]:

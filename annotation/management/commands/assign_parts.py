@@ -20,7 +20,8 @@ from annotation.services.campaigns import main_round
 from annotation.services.carry_over import CarryPlan, CarryWish
 from annotation.services.completion import Completion, plan_completion
 from annotation.services.instances import Saving, saving
-from annotation.services.later import USUAL_SHARE, LaterPlan, plan_later
+from annotation.services.later import USUAL_SHARE, plan_later
+from annotation.services.later_plans import LaterPlan
 from annotation.services.parts import assign_parts, next_index, plan_carrying, plan_parts
 from annotation.services.people import find_or_create_experts, without_account
 

@@ -9,7 +9,7 @@ from annotation.models import Assignment, AuditEntry, Campaign, HandIn, Item, Me
 from annotation.models.item import in_play
 from annotation.services.campaigns import main_round
 from annotation.services.carried import carried_items
-from annotation.services.later import late_items, too_late, waiting_items
+from annotation.services.late_items import late_items, too_late, waiting_items
 from annotation.services.verify.rows import CHUNK, named, standing
 
 # What a batch was closed without was given out too: it is withdrawn at the moment of the closing.

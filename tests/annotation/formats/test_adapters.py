@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from annotation.formats.adapters import hugging_face
+from annotation.formats.adapters import parquet as parquet_files
 from annotation.formats.adapters.base import Asked, Found
 from annotation.formats.adapters.packages import Given, given, is_archive, of_archive
 from annotation.formats.adapters.registry import SHAPES, shape, shape_of
@@ -731,7 +731,7 @@ def in_every_row(text: str, n: int, **options: Any) -> bytes:
 def test_hugging_face_refuses_a_parquet_file_that_would_fill_the_memory(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hugging_face, "MAX_UNPACKED", 1 << 24)
+    monkeypatch.setattr(parquet_files, "MAX_UNPACKED", 1 << 24)
     data = in_every_row("x" * (1 << 16), 600, **options)
     assert len(data) < 1 << 17
     tracemalloc.start()
@@ -747,7 +747,7 @@ def test_hugging_face_refuses_a_parquet_file_that_would_fill_the_memory(
 
 
 def test_hugging_face_counts_the_parquet_files_of_a_folder_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hugging_face, "MAX_UNPACKED", 1 << 20)
+    monkeypatch.setattr(parquet_files, "MAX_UNPACKED", 1 << 20)
     half = in_every_row("x" * 1000, 600)
     files = {"a.parquet": half, "b.parquet": half, "README.md": ONE_PARQUET}
     assert read("huggingface", files).items is not None

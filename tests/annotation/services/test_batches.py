@@ -15,7 +15,7 @@ from annotation.services.discussion import open_thread
 from annotation.services.errors import KeptAside, NotYours, Refused
 from annotation.services.hand_ins import give_back
 from annotation.services.items import restore, withdraw
-from annotation.services.later import late_items, too_late
+from annotation.services.late_items import late_items, too_late
 from annotation.services.overview import overview
 from annotation.services.parts import assign_parts
 from annotation.services.screens import next_screens

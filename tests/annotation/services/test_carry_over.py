@@ -32,7 +32,8 @@ from annotation.services.fix_text import fix_text
 from annotation.services.import_compare import text_digest
 from annotation.services.items import Wanted, item_page, restore, withdraw
 from annotation.services.labels import StaleWatch, finalize, passed_over, stale_labels, stale_of
-from annotation.services.later import late_items, plan_later
+from annotation.services.late_items import late_items
+from annotation.services.later import plan_later
 from annotation.services.overview import overview
 from annotation.services.parts import assign_parts, confirmation, plan_carrying, plan_parts, unassigned_units
 from annotation.services.precedents import settled

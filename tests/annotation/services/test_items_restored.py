@@ -8,7 +8,7 @@ from annotation.services.discussion import open_thread
 from annotation.services.errors import Refused
 from annotation.services.items import restore, still_to_give, withdraw
 from annotation.services.moves import move_units, planned_moves
-from annotation.services.repeats import take_out
+from annotation.services.repeat_draws import take_out
 from annotation.services.screens import next_screens
 from annotation.services.seat import hand_in
 from annotation.services.verify import verify

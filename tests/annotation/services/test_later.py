@@ -20,13 +20,15 @@ from annotation.models import (
     Thread,
     User,
 )
-from annotation.services import later, layout, repeats
+from annotation.services import later, layout, mixed_repeats
 from annotation.services.campaigns import main_round
 from annotation.services.errors import Refused
 from annotation.services.instances import instance_counts, saving
-from annotation.services.later import judged_later, late_items, later_draws, plan_later
+from annotation.services.late_items import late_items
+from annotation.services.later import plan_later
+from annotation.services.later_batches import judged_later, later_draws
 from annotation.services.parts import assign_parts, confirmation, plan_parts
-from annotation.services.repeats import take_out
+from annotation.services.repeat_draws import take_out
 from annotation.services.screens import next_screens
 from annotation.services.verify import verify
 from tests.factories import rows_on
@@ -215,10 +217,10 @@ class TestOnlyWhatIsNew:
     def test_a_repeat_comes_as_late_as_there_is_room_for(
         self, campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(repeats, "DISTANCE", 4)
+        monkeypatch.setattr(mixed_repeats, "DISTANCE", 4)
         seventh(campaign, tmp_path)
         assert plan_later(main_round(campaign), again=10, seed=1).distance == 4
-        monkeypatch.setattr(repeats, "DISTANCE", 4000)
+        monkeypatch.setattr(mixed_repeats, "DISTANCE", 4000)
         assert plan_later(main_round(campaign), again=10, seed=1).distance < 40
 
     def test_the_queries_are_as_many_whatever_there_is(self, campaign: Campaign, tmp_path: Path) -> None:

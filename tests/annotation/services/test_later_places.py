@@ -10,7 +10,8 @@ from annotation.models import Assignment, Campaign, Item, Membership, User
 from annotation.services.batches import close_batch
 from annotation.services.campaigns import main_round
 from annotation.services.errors import Refused
-from annotation.services.later import late_items, plan_later
+from annotation.services.late_items import late_items
+from annotation.services.later import plan_later
 from annotation.services.overview import overview
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_member, deactivate

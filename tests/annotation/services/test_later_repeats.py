@@ -8,7 +8,8 @@ import pytest
 
 from annotation.models import Assignment, Campaign, HandIn, User
 from annotation.services.campaigns import main_round
-from annotation.services.later import later_draws, plan_later
+from annotation.services.later import plan_later
+from annotation.services.later_batches import later_draws
 from annotation.services.parts import assign_parts
 from annotation.services.screens import next_screens, recent_screens, screen_at
 from annotation.services.seat import find_screens

@@ -15,7 +15,7 @@ from annotation.models import (
     Round,
     User,
 )
-from annotation.services.later import late_items
+from annotation.services.late_items import late_items
 from annotation.services.parts import assign_parts
 from annotation.services.screens import next_screens
 from annotation.services.seat import hand_in

@@ -26,7 +26,8 @@ from annotation.services.items import withdraw
 from annotation.services.moves import move_units, planned_moves
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_member, deactivate
-from annotation.services.repeats import draw_repeats, draws_of, plan_repeats, take_out
+from annotation.services.repeat_draws import draws_of, take_out
+from annotation.services.repeats import draw_repeats, plan_repeats
 from annotation.services.rounds import close_round, reopen_round
 from annotation.services.screens import next_screens, progress, recent_screens, screen_at
 from annotation.services.seat import find_screens, hand_in, postpone, review_part, take_back

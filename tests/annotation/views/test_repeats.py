@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Campaign, Membership, Round
 from annotation.services.people import add_member
-from annotation.services.repeats import draws_of
+from annotation.services.repeat_draws import draws_of
 from tests.annotation.services.test_repeats import campaign, near, upcoming
 from tests.factories import make_user, signed_in
 from tests.pages import hidden, text_of

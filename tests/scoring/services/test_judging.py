@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from annotation.models import Annotation, Assignment, Campaign, Membership
-from annotation.services.later import judged_later, later_draws
+from annotation.services.later_batches import judged_later, later_draws
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
 from scoring.reports import as_markdown

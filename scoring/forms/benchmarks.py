@@ -1,4 +1,4 @@
-"""What people type into the pages of downstream benchmarks, checked before a service sees it."""
+"""Downstream benchmarks, and what is submitted to them."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _

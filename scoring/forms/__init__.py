@@ -1,0 +1,1 @@
+"""What people type into the report pages, checked before a service sees it: a file per noun."""

@@ -1,0 +1,3 @@
+"""What pages of several nouns use."""
+
+PLAIN = {"autocomplete": "off", "spellcheck": "false"}
