@@ -98,6 +98,9 @@ class SetCampaignForm(CampaignForm):
         super().__init__(*args, **kwargs)
         for fixed in ("protocol", "display"):
             del self.fields[fixed]
+        self.fields["annotators_per_item"].help_text = _(
+            "How many experts judge each item on their own. Left empty: 2."
+        )
 
     def clean(self) -> dict[str, Any]:
         return {

@@ -70,6 +70,10 @@ class PartShare:
     def to_hand_in(self) -> bool:
         return self.index is not None and self.handed_in_at is None
 
+    @property
+    def complete(self) -> bool:
+        return self.answered == self.given
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExpertLine:
@@ -88,6 +92,9 @@ class ExpertLine:
     unsure: int
     last_at: datetime | None
     invited: bool  # a link to set a password waits to be used
+    handed_in: frozenset[int] = (
+        frozenset()
+    )  # the rounds, this one or others, of which they handed in all they have
 
     @property
     def given(self) -> int:
@@ -223,11 +230,13 @@ class Overview:
         return [expert for expert in self.experts if expert.uninvited]
 
     @property
-    def rows(self) -> list[tuple[ExpertLine, list[tuple[RoundLine, ExpertShare]]]]:
-        """Every expert with their shares of rounds beside the main one; hidden repeats are nobody's to know of."""
+    def rows(self) -> list[tuple[ExpertLine, list[tuple[RoundLine, ExpertShare, bool]]]]:
+        """Every expert with their shares of rounds beside the main one, and whether these are handed in; hidden
+        repeats are nobody's to know of.
+        """
         beside = [line for line in self.rounds if line.round.kind not in (Round.Kind.MAIN, Round.Kind.REPEAT)]
         return [
-            (expert, [(line, share) for line in beside for share in line.shares
+            (expert, [(line, share, line.round.pk in expert.handed_in) for line in beside for share in line.shares
                       if share.member.pk == expert.member.pk])
             for expert in self.experts
         ]  # fmt: skip
@@ -407,14 +416,14 @@ def expert_lines(round_: Round, people: _People | None = None) -> list[ExpertLin
     people = people or _people(round_.campaign)
     members = [member for member in people.members if member.role == Membership.Role.EXPERT]
     rows = _rows(round_.campaign)
-    shares = _shares(round_, rows)
+    shares = _shares(rows, _hand_ins(round_.campaign))
     remarks = _remarks(round_.campaign)
     planned, given_by_design, moved = _planned(round_), _given_by_design(round_), moved_items(round_)
     none = {"problems": 0, "unsure": 0}
     return [
         ExpertLine(
             member=member,
-            parts=tuple(shares.get(member.user_id, ())),
+            parts=tuple(shares.get((round_.pk, member.user_id), ())),
             planned=_with_moves(planned.get(member.user.username_folded), moved.get(member.pk)),
             given_by_design=given_by_design.get(member.user_id, 0),
             cannot_judge=sum(row["cannot"] for row in rows if row["expert"] == member.user_id),
@@ -424,6 +433,11 @@ def expert_lines(round_: Round, people: _People | None = None) -> list[ExpertLin
                 (row["last"] for row in rows if row["expert"] == member.user_id and row["last"]), default=None
             ),
             invited=member.user_id in people.invited,
+            handed_in=frozenset(
+                found
+                for (found, expert), parts in shares.items()
+                if expert == member.user_id and all(part.handed_in_at for part in parts)
+            ),
         )
         for member in members
     ]
@@ -444,25 +458,26 @@ def _rows(campaign: Campaign) -> list[dict[str, Any]]:
     )
 
 
-def _shares(round_: Round, rows: Sequence[Mapping[str, Any]]) -> dict[int, list[PartShare]]:
-    """By expert: their parts of this round."""
-    handed_in = {(part, expert): at for part, expert, at in _hand_ins(round_)}
-    shares: dict[int, list[PartShare]] = {}
+def _shares(
+    rows: Sequence[Mapping[str, Any]], handed_in: Mapping[tuple[int, int], datetime]
+) -> dict[tuple[int, int], list[PartShare]]:
+    """By round and expert: their parts of it."""
+    shares: dict[tuple[int, int], list[PartShare]] = {}
     for row in rows:
-        if row["round"] != round_.pk:
-            continue
         share = PartShare(
             index=row["part__index"],
             given=row["given"],
             answered=row["answered"],
             handed_in_at=handed_in.get((row["part"], row["expert"])),
         )
-        shares.setdefault(row["expert"], []).append(share)
+        shares.setdefault((row["round"], row["expert"]), []).append(share)
     return shares
 
 
-def _hand_ins(round_: Round) -> Sequence[tuple[int, int, datetime]]:
-    return list(HandIn.objects.filter(part__round=round_).values_list("part", "expert", "at"))
+def _hand_ins(campaign: Campaign) -> dict[tuple[int, int], datetime]:
+    """By part and expert, in all rounds."""
+    found = HandIn.objects.filter(part__round__campaign=campaign)
+    return {(part, expert): at for part, expert, at in found.values_list("part", "expert", "at")}
 
 
 def _remarks(campaign: Campaign) -> dict[int, dict[str, Any]]:

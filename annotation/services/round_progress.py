@@ -28,6 +28,10 @@ class ExpertShare:
     def left(self) -> int:
         return self.given - self.answered
 
+    @property
+    def complete(self) -> bool:
+        return not self.left
+
 
 @dataclass(frozen=True, kw_only=True)
 class RoundLine:

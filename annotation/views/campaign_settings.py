@@ -139,6 +139,9 @@ class SettingsForm(forms.Form):
         here = {part for name in FIELDS[campaign.protocol] for part in PARTS.get(name, (name,))}
         for name in set(self.fields) - here:
             del self.fields[name]
+        if campaign.archived_at:
+            for shown in self.fields.values():
+                shown.disabled = True
         for name, reason in locked(campaign).items():
             for part in PARTS.get(name, (name,)):
                 if part in self.fields:

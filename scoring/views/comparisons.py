@@ -26,7 +26,7 @@ def _table(document: Document, measures: Sequence[str]) -> dict[str, Any]:
     for group in groups:
         for found in group["systems"]:
             if found["measure"] in measures:
-                by_system.setdefault(found["name"], []).append(found)
+                by_system.setdefault(found["name"], []).append({"group": group["group"], **found})
     return {
         "measures": measures,
         "systems": by_system,

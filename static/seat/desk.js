@@ -276,6 +276,7 @@ function enqueue(saved, answers, spent) {
     body.conditions = { ...body.conditions, display, rest: answeredByRest(saved) };
   }
   const entry = { ...owner, kind: "answers", unit: screen.id, position: screen.position, client_key: uuid(), body };
+  if (!current.correcting) entry.judged = screen.part; // one more of this part, in every tab
   clock.forget(clockOf(screen));
   record.add(withAnswers(screen, answers));
   outbox.add(structuredClone(entry)).then(send);
@@ -390,6 +391,10 @@ export async function turnTo(position) {
 
 /** This unit was answered in another tab. */
 export function answeredElsewhere(entry) {
+  if (entry.judged !== undefined && !supply.isFinished(entry.position)) {
+    status.countUnit(entry.judged);
+    status.showProgress(current?.sheet.screen.part ?? entry.judged);
+  }
   supply.finish(entry.position);
   dropDraft(entry.position);
   undoable = undoable.filter((screen) => screen.position !== entry.position);

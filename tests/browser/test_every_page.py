@@ -83,6 +83,19 @@ def is_cut_off(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 
 
+def lost_rows(page: Page) -> list[str]:
+    """Tables that scroll although their cells stand below one another, or without a head that stays beside its row."""
+    return list(
+        page.evaluate(
+            """() => [...document.querySelectorAll(".table-wrap")].filter((wrap) => {
+              if (wrap.scrollWidth <= wrap.clientWidth + 1) return false;
+              const head = wrap.querySelector("tbody th");
+              return wrap.querySelector(".stacked") || !head || getComputedStyle(head).position !== "sticky";
+            }).map((wrap) => "a table scrolls: " + wrap.textContent.trim().slice(0, 60))"""
+        )
+    )
+
+
 def is_open_tab_in_sight(page: Page) -> bool:
     """Or there is none."""
     return bool(
@@ -156,5 +169,6 @@ def look_at(page: Page, address: str, status: int) -> dict[str, list[str]]:
     for how, size in (("320 px", NARROW), ("200 %", ZOOMED)):
         page.set_viewport_size(size)
         seen[how] = ["the page scrolls sideways"] if is_cut_off(page) else []
+        seen[how] += lost_rows(page) if size is NARROW else []
         seen[how] += [] if is_open_tab_in_sight(page) else ["the open tab is out of sight"]
     return seen

@@ -277,6 +277,24 @@ def test_it_keeps_two_tabs_apart(context: BrowserContext, seat_of: SeatOf) -> No
     assert seat.annotations() == 3
 
 
+def test_it_shows_at_once_how_far_the_part_is_in_both_tabs(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=4)
+    first = open_seat(context, seat)
+    second = open_seat(context, seat)
+
+    press(first, "1", "2")
+    expect(second.locator("#progress-text")).to_have_text("2 / 4")
+    press(first, "u")
+    expect(first.locator("#sheet")).to_have_attribute("data-position", "2")
+    press(first, "3", "Enter")  # a correction is none more
+    all_saved(first)
+    assert seat.answers() == ["1", "0", "", ""]
+    press(second, "1")
+    expect(second.locator("#progress-text")).to_have_text("3 / 4")
+    expect(first.locator("#progress-text")).to_have_text("3 / 4")
+    assert second.locator("#progress").evaluate("bar => bar.value") == 3
+
+
 def test_it_counts_nothing_that_another_tab_tells_of_once_it_is_gone(
     context: BrowserContext, seat_of: SeatOf
 ) -> None:

@@ -1,10 +1,12 @@
 """Closing, archiving, opening again: what managers and experts see, and what an archived campaign refuses."""
 
+import re
+
 import pytest
 
 from annotation.services.campaign_state import archive_campaign, close_campaign
 from tests.factories import Cast, make_assignment, make_cast, make_part, make_triple
-from tests.pages import client_of, text_of
+from tests.pages import body_of, client_of, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -44,6 +46,15 @@ def test_archived_it_is_folded_away_and_only_read(cast: Cast) -> None:
     assert "1 archived campaign" in text_of(client.get("/"))
     for address in ("", "items/", "people/", "audit/", "settings/", "reports/", "progress/", "attention/"):
         assert client.get(f"/campaigns/main/{address}").status_code == 200
+    settings = body_of(client.get("/campaigns/main/settings/"))
+    assert "Take it out of the archive to change its settings." in settings
+    form = settings.split('<form class="form wide"')[1].split("</form>")[0]
+    fields = re.findall(r'<(?:input|select|textarea)[^>]* name="(?!csrf)[^>]*>', form)
+    assert fields
+    assert all("disabled" in field for field in fields)
+    assert "once it is taken out of the archive and opened again" in body_of(
+        client.get("/campaigns/main/assign/")
+    )
     refused = client.post(f"/campaigns/main/items/{item.pk}/withdraw/", {"reason": "x"})
     assert refused.status_code == 409
     assert "archived" in text_of(refused)

@@ -139,6 +139,7 @@ class TestPage:
         assert "End carrying over" in page
         first = standing().select_related("item").earliest("item__position")
         assert first.stretch in page
+        assert f"position {first.item.position}" in page
 
         response = client.post(END, follow=True)
         assert f"Nothing is carried over any more: {n} items wait to be given out." in text_of(response)

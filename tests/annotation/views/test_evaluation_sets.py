@@ -230,6 +230,7 @@ def test_a_new_campaign_leads_on_to_the_page(mei: User, campaign: Campaign) -> N
     form = client.get("/campaigns/new/?then=evaluation_set")
     assert "Build an evaluation set" in text_of(form)
     assert 'name="protocol"' not in body_of(form)  # a set is one of triples
+    assert "compound" not in text_of(form)
     given = {"title": "CKBP 3", "slug": "ckbp-3", "then": "evaluation_set"}
     assert client.post("/campaigns/new/", given).headers["Location"] == "/campaigns/ckbp-3/evaluation-set/"
     assert Campaign.objects.get(slug="ckbp-3").protocol == "triple"

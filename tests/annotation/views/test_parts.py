@@ -299,6 +299,7 @@ def test_a_share_of_the_old_is_offered_beside_late_items(mei: User, tmp_path: Pa
     assert client.post(ASSIGN, asked | {"again": "101"}).status_code == 400
     preview = client.post(ASSIGN, asked)
     assert "Of 10 screens that they judged before, 2 come again among them with 10 items" in text_of(preview)
+    assert "asked for: 20 % of what each expert judged, rounded to whole screens." in text_of(preview)
     assert "A1 50 10" in text_of(preview)
     assert not Assignment.objects.filter(answered_at=None).exists()
     assert client.post(ASSIGN, asked | {"again": "40", "hash": hidden(preview, "hash")}).status_code == 409

@@ -54,11 +54,23 @@ def judged(round_: Round, *, only: str = "") -> None:
             save(sheet([row]), row.expert_id)
 
 
+def test_overview_and_progress_tell_alike_what_is_handed_in(mei: Client, campaign: Campaign) -> None:
+    judged(opened(campaign), only="ada")
+    assert "Dry run 1 12/12 fully judged" in text_of(mei.get(HOME))
+    assert "12 / 12 › fully judged" in text_of(mei.get(f"{HOME}progress/"))
+    assert "Dry run 1 0/12 0" in text_of(mei.get(HOME))
+
+    row = Assignment.objects.filter(expert__username="ada")[0]
+    HandIn.objects.create(part=row.part, expert=row.expert)
+    assert "Dry run 1 ✓ handed in" in text_of(mei.get(HOME))
+    assert "12 / 12 ✓ handed in" in text_of(mei.get(f"{HOME}progress/"))
+
+
 def test_it_lists_every_round_with_its_experts(mei: Client, campaign: Campaign) -> None:
     assert "Main round · not begun 0 / 0 none" in text_of(mei.get(ROUNDS))
     judged(opened(campaign), only="ada")
     page = text_of(mei.get(ROUNDS))
-    assert "Dry run 1 › open 12 / 24 A1 ✓ done A2 0/12" in page
+    assert "Dry run 1 › open 12 / 24 A1 12/12 fully judged A2 0/12" in page
     assert "Open a dry run" in page
     vera = client_of(User.objects.get(username="vera"))
     seen = vera.get(ROUNDS)
@@ -130,7 +142,7 @@ def test_a_closed_round_says_under_which_guidelines_it_was_judged(mei: Client, c
     make_guideline(campaign)
     found = {line.round.kind: line.versions for line in round_lines(campaign, versions=True)}
     assert found["dry_run"] == (1, 2)
-    assert "24 / 24 A1 ✓ done A2 ✓ done 1, 2" in text_of(mei.get(ROUNDS))
+    assert "24 / 24 A1 12/12 fully judged A2 12/12 fully judged 1, 2" in text_of(mei.get(ROUNDS))
 
 
 # The campaign's page walks through the process
