@@ -50,8 +50,11 @@ def test_archived_it_is_folded_away_and_only_read(cast: Cast) -> None:
     assert "Take it out of the archive to change its settings." in settings
     form = settings.split('<form class="form wide"')[1].split("</form>")[0]
     fields = re.findall(r'<(?:input|select|textarea)[^>]* name="(?!csrf)[^>]*>', form)
-    assert fields and all("disabled" in field for field in fields)
-    assert "once it is taken out of the archive and opened again" in body_of(client.get("/campaigns/main/assign/"))
+    assert fields
+    assert all("disabled" in field for field in fields)
+    assert "once it is taken out of the archive and opened again" in body_of(
+        client.get("/campaigns/main/assign/")
+    )
     refused = client.post(f"/campaigns/main/items/{item.pk}/withdraw/", {"reason": "x"})
     assert refused.status_code == 409
     assert "archived" in text_of(refused)
