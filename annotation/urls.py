@@ -25,6 +25,7 @@ from annotation.views import (
     jobs,
     moves,
     notice,
+    offline,
     own_data,
     parts,
     people,
@@ -197,6 +198,7 @@ manager_urls: Urls = [
 urlpatterns: Urls = [
     path("", accounts.home, name="home"),
     path("healthz", health.healthz, name="healthz"),
+    path("offline.js", offline.offline_worker, name="offline_worker"),
     path("sign-in/", accounts.sign_in, name="sign_in"),
     path("sign-out/", accounts.sign_out, name="sign_out"),
     path("invitation/<str:token>/", accounts.invitation, name="invitation"),

@@ -339,6 +339,7 @@ ROUTES = {
     "token_revoke": Route({EXPERT}, post=302, with_=adas_token),
     "recorded": Route(SIGNED_IN, get=200, post=302),
     "healthz": Route(PUBLIC, get=200),
+    "offline_worker": Route(PUBLIC, get=200),
     "admin_sign_in": Route(PUBLIC, get={ANONYMOUS: 302, "*": 403}),
     # an expert's own work
     "work": Route({EXPERT}, get=200),

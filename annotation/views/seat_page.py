@@ -162,6 +162,8 @@ def _urls(slug: str) -> dict[str, str]:
     """Addresses; in some of them the script puts a number in place of “{number}”."""
     return {
         "judge": reverse("judge", args=[slug]),
+        "worker": f"{reverse('offline_worker')}?language={get_language()}",
+        "workerScope": f"{reverse('home')}campaigns/",
         "work": reverse("work", args=[slug]),
         "history": reverse("history", args=[slug]),
         "change": f"{reverse('guideline_change', args=[slug])}?next={reverse('judge', args=[slug])}",

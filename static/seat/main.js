@@ -6,6 +6,7 @@ import { settle, sayKeptAside } from "./conflicts.js";
 import * as desk from "./desk.js";
 import * as dialogs from "./dialogs.js";
 import { onJump } from "./look_back.js";
+import * as offline from "./offline.js";
 import * as outbox from "./outbox.js";
 import { byId, say, seat } from "./page.js";
 import * as presses from "./presses.js";
@@ -149,3 +150,4 @@ async function begin() {
 
 await begin();
 document.documentElement.dataset.seat = "ready";
+offline.begin();

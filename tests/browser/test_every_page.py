@@ -24,7 +24,7 @@ pytestmark = pytest.mark.browser
 # These answer with something else than a page of the site.
 FILES = {
     *("audit_export", "hours_export", "own_data_file"),
-    *("healthz", "export", "report_file", "job_state", "import_findings", "wording_file"),
+    *("healthz", "offline_worker", "export", "report_file", "job_state", "import_findings", "wording_file"),
     *("submission_items", "submission_file", "board_file", "release_file"),
     *("gold_file", "evaluation_set_file", "export_in_shape"),
     *("accuracies_file", "benchmark_file", "benchmark_questions"),

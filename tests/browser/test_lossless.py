@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Dialog, Page, Route, expect
+from playwright.sync_api import Error as PlaywrightError
 
 from annotation.models import Annotation, Assignment, Surplus
 from annotation.services.answers import save_answers
@@ -157,6 +158,53 @@ def test_it_works_on_without_network_and_sends_everything_later(
     all_saved(page)
     assert seat.answers() == [*(["1", "0.5", "0"] * 7), *([""] * 9)]
     assert seat.annotations() == 21
+
+
+@pytest.mark.parametrize(
+    ("language", "title"), [("en", "No network"), ("zh-hans", "\u6ca1\u6709\u7f51\u7edc")]
+)
+def test_a_reload_without_network_says_where_the_answers_are(
+    context: BrowserContext, seat_of: SeatOf, language: str, title: str
+) -> None:
+    seat = seat_of("triple", units=3)
+    context.add_cookies([{"name": "django_language", "value": language, "url": seat.address}])
+    page = open_seat(context, seat)
+    page.evaluate("navigator.serviceWorker.ready.then(() => null)")
+    context.set_offline(True)
+    press(page, "1")
+    page.reload()
+    expect(page.locator("h1")).to_have_text(title)
+    assert seat.cast.campaign.title not in page.content()
+    assert page.evaluate("caches.keys()") == []
+
+    context.set_offline(False)
+    alive(page)  # by itself
+    all_saved(page)
+    assert seat.answers() == ["1", "", ""]
+
+
+def test_the_worker_that_says_so_stands_in_nothing_elses_way(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    """Under it as without it the page's requests go to the network, and other pages do."""
+    seat = seat_of("triple", units=3)
+    page = open_seat(context, seat)
+    page.evaluate("navigator.serviceWorker.ready.then(() => null)")
+    page.reload()
+    alive(page)
+    assert page.evaluate("Boolean(navigator.serviceWorker.controller)")
+    seen: list[str] = []
+    page.on("request", lambda request: seen.append(request.url))
+    page.route(ANSWERS, lambda route: route.abort())
+    press(page, "1")
+    expect(page.locator("#notices .notice")).to_have_count(1)  # the route of this test stops it
+    page.unroute(ANSWERS)
+    all_saved(page)
+    assert any(address.endswith("/answers/") for address in seen)
+
+    context.set_offline(True)
+    with pytest.raises(PlaywrightError):
+        page.goto(seat.url("work/"))
 
 
 def test_it_sends_after_a_reload_what_waited_before_it(context: BrowserContext, seat_of: SeatOf) -> None:
