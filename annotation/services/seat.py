@@ -214,7 +214,7 @@ def hand_in(campaign: Campaign, *, expert_id: int, index: int) -> Part:
         review = review_part(campaign, expert_id=expert_id, index=index)
         if not review.handed_in_at:
             if review.closed:
-                raise Refused(_("This round is closed; ask the project manager to open it again."))
+                raise Refused(_("This round is closed; ask the manager to open it again."))
             if review.open:
                 raise Refused(_("This part has units without an answer; judge them before you hand it in."))
             HandIn.objects.get_or_create(part=review.part, expert_id=expert_id)

@@ -259,7 +259,7 @@ WORDS: dict[str, str | Promise] = {
     "refused": _("Not saved: {unit}"),
     "keptAside": _(
         "Part of it was withdrawn, or given to somebody else, before your answer arrived. What you answered there is "
-        "kept for the project manager and does not count."
+        "kept for the manager and does not count."
     ),
     "notAsked": _("Not asked: {unit}"),
     "notReadable": _("This page cannot read what it kept here; another version of it may have stored that."),
@@ -296,8 +296,8 @@ WORDS: dict[str, str | Promise] = {
     "seeChange": _("See what is new"),
     "wordsComing": _("Looking for the words …"),
     "noWords": _("Word boundaries need the network; they are not there now."),
-    "closedPart": _("This part was handed in; ask the project manager to give it back to you."),
-    "closedRound": _("This round is closed; ask the project manager to open it again."),
+    "closedPart": _("This part was handed in; ask the manager to give it back to you."),
+    "closedRound": _("This round is closed; ask the manager to open it again."),
     # dialogs
     "nothingFound": _("Nothing found."),
     "nothingAnswered": _("Nothing answered yet."),

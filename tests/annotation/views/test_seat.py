@@ -744,7 +744,7 @@ class TestClosedRound:
         assert "the part need not be handed in, and your answers stand as they are." in text_of(page)
         assert 'id="hand-in"' not in page.content.decode()
         refused = text_of(ada.post(at("parts/0/hand-in/"), follow=True))
-        assert "This round is closed; ask the project manager to open it again." in refused
+        assert "This round is closed; ask the manager to open it again." in refused
         assert not HandIn.objects.exists()
 
     def test_it_thanks_who_had_handed_in(self, ada: Client) -> None:
