@@ -117,7 +117,7 @@ def find_screens(campaign: Campaign, *, expert_id: int, text: str) -> LookedBack
     """
     words = text.split()
     if not words:
-        return LookedBack([], False)
+        return LookedBack([], partial=False, closed=False)
     rows = own_record(campaign, expert_id=expert_id)
     rows = rows.alias(joined=Replace("item__translation", Value(" "), Value(""), output_field=TextField()))
     for word in words:

@@ -28,12 +28,10 @@ from annotation.services.precedents import PrecedentLine, precedents_about
 from annotation.services.returns import returned_to
 from annotation.services.screens import (
     judged_before,
-    look_back,
+    looked_back,
     next_screens,
     out_of_sight,
-    own_record,
     progress,
-    recent_screens,
     screen_at,
 )
 from annotation.services.seat import (
@@ -148,7 +146,7 @@ def _judge_page(
     """The page of this screen. Where it comes back unsaved, with what its form carried, and as it is stored."""
     expert = request.user
     standing = progress(campaign, expert_id=expert.pk)
-    recent = recent_screens(campaign, expert_id=expert.pk, count=1)
+    before = looked_back(campaign, expert_id=expert.pk, count=1)
     guideline, wording = request.guideline or guideline_shown(campaign), wording_of(campaign)
     correcting = screen is not None and all(row["answer"] for row in (stored or screen)["rows"])
     return render(
@@ -173,7 +171,7 @@ def _judge_page(
             "standing": _standing(standing),
             "judged_before": not standing["parts"] and judged_before(campaign, expert_id=expert.pk),
             "new_answers": questions.new_answers(campaign, expert),
-            "last": recent[0] if recent else None,
+            "last": before.screens[0] if before.screens else None,
             "progress": standing,
             "form": form or stamp(),
             "empty_row": EMPTY_ROW,
@@ -184,8 +182,7 @@ def _judge_page(
                 shown=screen,
                 held=held,
                 standing=standing,
-                recent=recent,
-                partial=not recent and out_of_sight(campaign, expert_id=expert.pk).exists(),
+                before=before,
             ),
         },
         status=status,
@@ -300,21 +297,22 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
     if _wants_json(request) and at is not None and not text:  # the script has the latest answers already
         return JsonResponse({"units": [], **told})
     if text:
-        found, partial = find_screens(campaign, expert_id=expert.pk, text=text)
+        found = find_screens(campaign, expert_id=expert.pk, text=text)
     else:
-        record = own_record(campaign, expert_id=expert.pk)
-        found, partial = look_back(record, campaign, expert_id=expert.pk, count=SEARCH_LIMIT)
+        found = looked_back(campaign, expert_id=expert.pk, count=SEARCH_LIMIT)
     if _wants_json(request):
-        return JsonResponse({"units": found, "partial": partial, **told})
+        units = {"units": found.screens, "partial": found.partial, "closed": found.closed}
+        return JsonResponse({**units, **told})
     upcoming = next_screens(campaign, expert_id=expert.pk)
     parts = progress(campaign, expert_id=expert.pk)["parts"]
     context = {
         "campaign": campaign,
         "wording": wording_of(campaign),
         "precedents": precedents,
-        "screens": [{**screen, "part_name": _name_of(parts, screen["part"])} for screen in found],
+        "screens": [{**screen, "part_name": _name_of(parts, screen["part"])} for screen in found.screens],
         "text": text,
-        "partial": partial,
+        "partial": found.partial,
+        "closed": found.closed,
         "next": upcoming[0] if upcoming else None,
         "may_correct": not all(part["handed_in"] or part["closed"] for part in parts),
     }

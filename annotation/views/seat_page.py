@@ -18,6 +18,7 @@ from annotation.protocol.wording import Wording
 from annotation.services.answers import NOTE_LIMIT
 from annotation.services.hours import REST_HINT, REST_MINUTES
 from annotation.services.questions import LENGTH as QUESTION_LENGTH
+from annotation.services.screens import LookedBack
 from annotation.services.seat import POSTPONED_LIMIT, postponed_positions
 from annotation.services.wording import wording_of
 from annotation.templatetags.seat import connector_text, in_language, unlike
@@ -108,8 +109,7 @@ def page_data(
     shown: dict[str, Any] | None,
     held: list[dict[str, Any]],
     standing: dict[str, Any],
-    recent: list[dict[str, Any]],
-    partial: bool,
+    before: LookedBack,
 ) -> dict[str, Any]:
     """Who sits here, the rules of the seat, the screens ahead, every word the script may say."""
     protocol, wording = get_protocol(campaign.protocol), wording_of(campaign)
@@ -147,8 +147,9 @@ def page_data(
         "words": _words(wording),
         "shown": shown,
         "screens": held,
-        "recent": recent,
-        "partial": partial,
+        "recent": before.screens,
+        "partial": before.partial,
+        "closed": before.closed,
         "progress": standing,
         "postponed": postponed_positions(campaign, expert_id=expert.pk),
     }

@@ -624,6 +624,72 @@ class TestOutOfSight:
         assert OUT_OF_SIGHT not in text_of(ada.get(at("judge/"), {"position": 90000}))
 
 
+CLOSED_ROUNDS = (
+    "What you answered in rounds that are closed by now is stored. It is not shown here while another round of this "
+    "campaign is open."
+)
+
+
+class TestClosedRounds:
+    """Answers of closed rounds are not shown while another is open, in which they might be judged again."""
+
+    @pytest.fixture
+    def cast(self) -> Cast:
+        """Ada answered in a round that is closed by now; the main round is open, and she has nothing in it."""
+        cast = make_work("triple", units=3)
+        main = cast.campaign.rounds.get(kind="main")
+        before = Round.objects.create(
+            campaign=cast.campaign, kind="dry_run", guideline=main.guideline, state="closed", k=2
+        )
+        Part.objects.update(round=before)
+        Assignment.objects.update(round=before)
+        make_part(main, 7)
+        answer(rows_of(cast.ada)[0], "1")
+        return cast
+
+    @pytest.mark.parametrize("words", ["", "nothing-like-it"])
+    def test_looking_back_says_so(self, cast: Cast, words: str) -> None:
+        ada = client_of(cast.ada)
+        response = ada.get(at("history/"), {"q": words})
+
+        assert CLOSED_ROUNDS in text_of(response)
+        assert "Nothing answered yet." not in text_of(response)
+        found = ada.get(at("history/"), {"q": words}, headers={"Accept": "application/json"}).json()
+        assert (found["units"], found["closed"], found["partial"]) == ([], True, False)
+
+    def test_the_script_is_told_too(self, cast: Cast) -> None:
+        assert page_data(client_of(cast.ada).get(at("judge/")).content)["closed"] is True
+
+    def test_beside_answers_of_an_open_round_it_is_said_as_well(self, cast: Cast) -> None:
+        item = make_triple(cast.campaign, 70)
+        answer(make_assignment(item, cast.ada, part=Part.objects.get(index=7), position=70))
+        page = client_of(cast.ada).get(at("history/"))
+
+        assert CLOSED_ROUNDS in text_of(page)
+        assert page.content.decode().count('class="history-item"') == 1
+
+    def test_once_no_round_is_open_they_are_shown(self, cast: Cast) -> None:
+        cast.campaign.rounds.update(state="closed")
+        page = client_of(cast.ada).get(at("history/"))
+
+        assert CLOSED_ROUNDS not in text_of(page)
+        assert page.content.decode().count('class="history-item"') == 1
+
+    def test_nothing_is_said_to_who_answered_nothing_there(self, cast: Cast) -> None:
+        page = text_of(client_of(cast.lin).get(at("history/")))
+
+        assert CLOSED_ROUNDS not in page
+        assert "Nothing answered yet." in page
+
+    def test_a_hidden_repeat_changes_nothing_of_it(self) -> None:
+        """Its round is none that an expert knows: it goes by the round of its part."""
+        cast = make_work("triple", units=3)
+        again = answer(make_repeat(answer(rows_of(cast.ada)[0], "1"), position=300))
+        Round.objects.filter(pk=again.round_id).update(state="closed")
+
+        assert CLOSED_ROUNDS not in text_of(client_of(cast.ada).get(at("history/")))
+
+
 class TestHandingIn:
     def test_it_lists_what_deserves_a_second_look_and_refuses_an_open_part(self) -> None:
         cast = make_work("triple", units=3)
