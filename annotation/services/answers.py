@@ -348,11 +348,16 @@ def _without(sheet: Sheet, rows: set[int]) -> Sheet:
 
 def _refuse_what_is_closed(rows: Sequence[Assignment]) -> None:
     if any(row.round.state != Round.State.OPEN for row in rows):
+        if any(row.round.campaign.closed_at for row in rows):
+            raise Refused(_("This campaign is closed: nothing is judged in it any more."))
         raise Refused(_("This round is closed; ask the manager to open it again."))
     handed_in = HandIn.objects.filter(
         part__in={row.part_id for row in rows if row.part_id}, expert__in={row.expert_id for row in rows}
     )
-    if handed_in.exists():
+    frozen = list(handed_in.values_list("part__design__closed_at", flat=True))
+    if any(frozen):
+        raise Refused(_("The batch of this part is closed: all its answers are frozen."))
+    if frozen:
         raise Refused(_("This part was handed in; ask the manager to give it back to you."))
 
 

@@ -108,11 +108,13 @@ def look_back(rows: QuerySet[Assignment], campaign: Campaign, *, expert_id: int,
 def progress(campaign: Campaign, *, expert_id: int) -> dict[str, Any]:
     """How far the expert is, counted from the rows: in all, and in the part they are in.
 
-    A part that is handed in, or whose round is closed, can be looked at and not be changed.
+    A part that is handed in, or whose batch (`frozen`) or round is closed, can be looked at and not be changed.
     """
     rows = (
         own_work(campaign, expert_id=expert_id)
-        .values("part__index", "round", "round__kind", "round__number", "round__state")
+        .values(
+            "part__index", "round", "round__kind", "round__number", "round__state", "part__design__closed_at"
+        )
         .annotate(
             total=Count("position", distinct=True),
             open=Count("position", filter=Q(answered_at__isnull=True), distinct=True),
@@ -161,6 +163,7 @@ def _as_shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "done": 0,
                 "handed_in": True,
                 "closed": True,
+                "frozen": row["part__design__closed_at"] is not None,
             },
         )
         part["total"] += row["total"]

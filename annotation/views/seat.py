@@ -53,7 +53,15 @@ from annotation.views.accounts import safe_page
 from annotation.views.guidelines import after_change
 from annotation.views.notice import after_notice
 from annotation.views.seat_form import Blank, SheetForm, stamp, stamp_again
-from annotation.views.seat_page import HELD, is_side_by_side, lines_of, page_data, reason_keys
+from annotation.views.seat_page import (
+    CLOSED,
+    HELD,
+    closed_by,
+    is_side_by_side,
+    lines_of,
+    page_data,
+    reason_keys,
+)
 
 # What the script copies for each context of the next compound.
 EMPTY_ROW = {"assignment": 0, "revision": 0, "source": "", "span": None, "translation": "", "answer": None}
@@ -149,6 +157,7 @@ def _judge_page(
     before = looked_back(campaign, expert_id=expert.pk, count=1)
     guideline, wording = request.guideline or guideline_shown(campaign), wording_of(campaign)
     correcting = screen is not None and all(row["answer"] for row in (stored or screen)["rows"])
+    closed = CLOSED.get(_closed_by(campaign, standing, screen["part"])) if screen else None
     return render(
         request,
         "annotation/judge.html",
@@ -166,8 +175,7 @@ def _judge_page(
             "side_by_side": is_side_by_side(screen),
             "correcting": correcting,
             "part_name": _name_of(standing["parts"], screen["part"]) if screen else "",
-            "closed": screen is not None and _is_closed(standing, screen["part"]),
-            "round_closed": _standing(standing) == "closed",
+            "closed": closed,
             "standing": _standing(standing),
             "judged_before": not standing["parts"] and judged_before(campaign, expert_id=expert.pk),
             "new_answers": questions.new_answers(campaign, expert),
@@ -193,9 +201,8 @@ def _name_of(parts: list[dict[str, Any]], index: int) -> str:
     return next((str(part["name"]) for part in parts if part["index"] == index), "")
 
 
-def _is_closed(progress: dict[str, Any], part: int) -> bool:
-    """Whether this part is handed in or its round closed: its answers can be looked at, not changed."""
-    return any(one["handed_in"] or one["closed"] for one in progress["parts"] if one["index"] == part)
+def _closed_by(campaign: Campaign, standing: dict[str, Any], index: int) -> str:
+    return next((closed_by(campaign, part) for part in standing["parts"] if part["index"] == index), "")
 
 
 # The same page as a form

@@ -783,6 +783,72 @@ class TestHandingIn:
         assert '<p class="correction-mark" id="closed">' in closed_page
         assert '<p class="correction-mark" id="correction" hidden>' in closed_page
 
+    def test_it_says_what_closes_a_part(self) -> None:
+        """That a manager can give it back is true only while its batch is open."""
+        cast = make_work("triple", units=1)
+        mine = answer(rows_of(cast.ada)[0])
+        HandIn.objects.create(part=Part.objects.get(), expert=cast.ada)
+        ada, body = client_of(cast.ada), {f"label_{seat_number(mine)}": "rarely"}
+
+        def told() -> tuple[str, str]:
+            page = ada.get(at("judge/"), {"position": 1}).content.decode()
+            above = re.search(r'<p class="correction-mark" id="closed">(.*?)</p>', page)
+            refused = text_of(ada.post(at("judge/"), filled_in(ada, 1, **body)))
+            said = re.search(r"(The batch|This part|This round|This campaign)[^.]* [^.]*\.", refused)
+            assert above and said
+            assert page_data(page.encode())["closedBy"] == {"0": why}
+            return re.sub("<.*?>", "", above[1]), said[0]
+
+        why = "part"
+        assert told() == (
+            "✓ Part handed in · to look at; the manager can give the part back to you",
+            "This part was handed in; ask the manager to give it back to you.",
+        )
+        why = "batch"
+        Design.objects.update(closed_at=timezone.now())
+        assert told() == (
+            "✓ Batch closed · to look at; all its answers are frozen",
+            "The batch of this part is closed: all its answers are frozen.",
+        )
+        why = "round"
+        cast.campaign.rounds.update(state="closed")
+        assert told() == (
+            "✓ Round closed · to look at; nothing is judged in it any more",
+            "This round is closed; ask the manager to open it again.",
+        )
+        why = "campaign"
+        Campaign.objects.update(closed_at=timezone.now())
+        assert told() == (
+            "✓ Campaign closed · to look at; nothing is judged in this campaign any more",
+            "This campaign is closed: nothing is judged in it any more.",
+        )
+
+    @pytest.mark.parametrize("protocol", ["triple", "compound"])
+    def test_what_can_only_be_looked_at_offers_no_change(self, protocol: str) -> None:
+        cast = make_work(protocol, units=1)
+        for row in rows_of(cast.ada):
+            answer(row)
+        ada = client_of(cast.ada)
+
+        def page() -> str:
+            return ada.get(at("judge/"), {"position": 1}).content.decode()
+
+        def form() -> str:
+            return (
+                page()
+                .partition('<form method="post" action="/campaigns/main/judge/"')[2]
+                .partition("</form>")[0]
+            )
+
+        assert "is-closed" not in form()
+        assert not re.search(r'<(fieldset class="verdicts"|button class="answer") disabled', form())
+        HandIn.objects.create(part=Part.objects.get(), expert=cast.ada)
+
+        assert re.search(r'id="sheet" class="desk desk-\w+ is-closed"', page())
+        assert not re.search(r'<(fieldset class="verdicts"|button class="answer")(?! disabled)', form())
+        for name in ("save", "later", "unsure", "cannot", "note"):
+            assert re.search(rf'<button class="[^"]* changes"[^>]*(value|data-action)="{name}"', form()), name
+
 
 class TestClosedRound:
     """What was judged can be looked at; nothing more is judged or handed in."""
