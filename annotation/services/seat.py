@@ -145,6 +145,7 @@ class Remark:
 
     position: int
     title: str
+    relation: str  # of a triple: what joins its head, the title, and its tail, the detail
     detail: str
     code: str  # the cause or problem; empty for the others
     note: str
@@ -250,5 +251,5 @@ def _remark(row: Annotation) -> Remark:
 def _bare(row: Assignment) -> Remark:
     item = row.item
     if item.context is not None:
-        return Remark(row.position, row.unit.compound, item.context.source, "", "")
-    return Remark(row.position, item.head, f"{item.relation} · {item.tail}", "", "")
+        return Remark(row.position, row.unit.compound, "", item.context.source, "", "")
+    return Remark(row.position, item.head, item.relation, item.tail, "", "")

@@ -99,6 +99,7 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
             "unread_threads": news.threads,
             "settled_open": news.settled,
             "seconds": paid_seconds(campaign, expert_id=expert.pk),
+            "wording": wording_of(campaign),
             "returned": returned_to(campaign, expert),
             "closing_reason": closing_reason(campaign),
             "pending": pending(member, shown=guideline_shown(campaign)),

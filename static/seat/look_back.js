@@ -75,7 +75,7 @@ function line(screen) {
   open.dir = "auto";
   const [first] = screen.rows;
   if (isCompound) put(open, [element("span", "title", screen.compound)]);
-  else put(open, [...chips(first.head), element("span", "muted", ` ${first.relation} `), ...chips(first.tail)]);
+  else put(open, triple(first));
   open.addEventListener("click", (event) => {
     event.preventDefault();
     byId("history-dialog").close();
@@ -83,6 +83,13 @@ function line(screen) {
   });
   item.append(open, signs(screen));
   return item;
+}
+
+function triple({ head, relation, tail }) {
+  const connector = element("span", "muted");
+  connector.lang = seat.language;
+  put(connector, chips(seat.connectors[relation]?.text ?? relation));
+  return [...chips(head), " ", connector, " ", ...chips(tail), " ", element("span", "small muted", `(${relation})`)];
 }
 
 function signs(screen) {

@@ -535,6 +535,19 @@ class TestLookingBack:
         assert [screen["position"] for screen in found["units"]] == [2]
         assert "Nothing found." in nothing
 
+    @pytest.mark.parametrize(
+        ("language", "joined"), [("en", "afterwards, PersonX wants"), ("zh-hans", "之后， PersonX 想要")]
+    )
+    def test_what_joins_a_triple_stands_there_in_words(self, language: str, joined: str) -> None:
+        """As it stands on the judging page; the relation's own name, which can be searched for, behind it."""
+        cast = make_work("triple", units=1)
+        answer(rows_of(cast.ada)[0], "1")
+        client = client_of(cast.ada)
+        client.cookies["django_language"] = language
+        for page in ("history/", "history/?q=xWant", "my-questions/?position=1"):
+            shown = text_of(client.get(at(page)))
+            assert f"PersonX finish a marathon {joined} PersonX rest 1 (xWant)" in shown
+
     def test_each_of_ones_own_answers_says_of_which_part_it_is(self) -> None:
         cast = make_work("triple", units=3)
         answer(rows_of(cast.ada)[0], "1")
