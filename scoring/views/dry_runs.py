@@ -34,7 +34,6 @@ from annotation.services.round_progress import RoundLine, line_of
 from annotation.services.rounds import round_of
 from annotation.services.sentences import translated
 from annotation.services.spot_checks import likely_to_judge
-from annotation.services.wording import wording_of
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 from scoring.forms.dry_runs import DryRunForm, OverrideForm
@@ -255,7 +254,6 @@ def _page(
         "ranking": ranked,
         "standings": standings(member.campaign, [one.item for one in ranked.items]) if ranked else {},
         "form": form or OverrideForm(),
-        "wording": wording_of(member.campaign),
         "causes": {one.code: one.words for one in get_protocol(member.campaign.protocol).cannot_judge_causes},
     }
     return campaign_page(request, member, "scoring/dry_run.html", context, tab="rounds", status=status)
