@@ -183,7 +183,7 @@ def say(member: Membership, pk: int, *, text: str, client_key: UUID) -> Comment:
     with transaction.atomic():
         open_now = Thread.objects.select_for_update().filter(pk=thread.pk, resolved_at__isnull=True)
         if not open_now.exists():
-            raise Refused(_("This discussion is resolved; a project manager can open it again."))
+            raise Refused(_("This discussion is resolved; a manager can open it again."))
         comment, made = Comment.objects.get_or_create(
             author_id=member.user_id, client_key=client_key, defaults={"thread": thread, "text": text}
         )

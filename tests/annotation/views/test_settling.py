@@ -420,6 +420,20 @@ def test_the_settled_list_shows_ones_own_only(cast: Cast) -> None:
     assert "Nothing was settled against you" in lin
 
 
+def test_who_judged_nothing_that_was_settled_is_told_so(cast: Cast) -> None:
+    round_ = open_all(cast)
+    for slot in (1, 2):
+        save_label(round_.assignments.get(slot=slot), "0")
+    kai = make_user("kai")
+    make_member(cast.campaign, kai, "expert", "A3")
+    client_of(cast.mei).post(f"{RESOLUTION}1/close/")
+
+    shown = text_of(client_of(kai).get("/campaigns/main/settled/"))
+
+    assert "Nothing that you had judged was settled" in shown
+    assert "what was settled is what you had judged" not in shown
+
+
 def test_compounds_are_discussed_with_their_reasons() -> None:
     cast = make_cast(protocol="compound")
     make_judged(cast, ("1", "0"))
