@@ -306,7 +306,9 @@ class TestSteps:
         self.to_the_labels(campaign)
         share = Share(items=[campaign.items.earliest("pk").pk], experts=[User.objects.get(username="ada")])
         close_round(
-            open_round(campaign, Round.Kind.RESOLUTION, shares=[share], settings={}, by=None), outcome={}, by=None
+            open_round(campaign, Round.Kind.RESOLUTION, shares=[share], settings={}, by=None),
+            outcome={},
+            by=None,
         )
 
         def resolution(contrasts: int) -> str:
