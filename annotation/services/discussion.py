@@ -267,7 +267,7 @@ class Person:
         handle = f"@{self.handles[-1]}"
         if self.handles[-1] == self.name.upper():
             return handle
-        return _("%(handle)s (%(name)s)") % {"handle": handle, "name": self.name}
+        return _("%(handle)s for %(name)s") % {"handle": handle, "name": self.name}
 
 
 @dataclass(frozen=True, kw_only=True)

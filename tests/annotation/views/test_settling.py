@@ -101,7 +101,7 @@ def test_a_thread_is_opened_read_and_answered_without_a_script(cast: Cast) -> No
     assert "Expert 2 rarely/never/ambiguous/invalid" in text_of(seen)
     assert "Note: note-2-of-2" in text_of(seen)
     assert "… being discussed" in text_of(seen)
-    assert "Turn to somebody by name: @M1, @E2 (Expert 2)" in text_of(seen)
+    assert "Turn to somebody by name: @M1, @E2 for Expert 2" in text_of(seen)
     ada.post(f"{page}seen/", {"until": hidden(seen, "until")})
     assert "unread: 1" not in text_of(ada.get("/campaigns/main/work/"))
 
