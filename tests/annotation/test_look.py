@@ -110,3 +110,12 @@ def test_it_breaks_lines_where_words_and_figures_end(selector: str, says: str) -
 
 def test_chinese_cells_keep_the_narrow_dot_between_their_parts() -> None:
     assert not rules_of(".items td:lang(zh)", sheet="manage.css")
+
+
+def test_no_percent_sign_is_torn_from_its_figure() -> None:
+    torn = [
+        str(path.relative_to(BASE))
+        for path in (BASE / "templates").rglob("*.html")
+        if re.search(r"(\d|\}\}|</strong>) %(?!\})", path.read_text())
+    ]
+    assert torn == []
