@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -24,6 +24,8 @@ from annotation.services.wording import wording_of
 from annotation.templatetags.seat import in_language
 
 register = template.Library()
+
+LONG_WORDS = 20  # letters; shorter ones stay in one piece
 
 CHECK_WORDS = {
     "exactly k experts per item": gettext_lazy("Every item given out has exactly its number of experts"),
@@ -107,6 +109,13 @@ REPORT_WORDS = {
     "labels": gettext_lazy("Final labels"),
     "release": gettext_lazy("Release"),
 }
+SPLIT_WORDS = {
+    "test": gettext_lazy("test"),
+    "dev": gettext_lazy("dev"),
+    "train": gettext_lazy("train"),
+    "all": gettext_lazy("all items"),
+    "other": gettext_lazy("other"),
+}
 STATE_KINDS = {
     Job.State.PENDING: "",
     Job.State.RUNNING: "info",
@@ -140,6 +149,20 @@ def label_word(label: str, campaign: Campaign) -> str:
 def reason_word(reason: str) -> str:
     """Why an item has no label, in words."""
     return in_language(REASONS[reason]) if reason in REASONS else reason
+
+
+@register.filter
+def split_word(split: str) -> str:
+    """A split in words."""
+    return str(SPLIT_WORDS.get(split, split))
+
+
+@register.filter
+def breakable(words: str) -> str:
+    """Long words joined by slashes, which a narrow cell may break behind each."""
+    if len(words) < LONG_WORDS:
+        return words
+    return format_html_join(SafeString("/<wbr>"), "{}", ((word,) for word in words.split("/")))
 
 
 @register.filter

@@ -195,7 +195,7 @@ def test_the_campaigns_page_follows_a_dry_run_to_the_main_round(mei: Client, cam
     Round.objects.filter(pk=main.pk).update(due_on="2030-12-14")
     shown = steps(mei.get(HOME))
     assert '<li class="done">Dry run 2' in shown
-    assert "(day 1, due 2030-12-14)" in shown
+    assert '(day 1, due <span class="keep">2030-12-14</span>)' in shown
     assert shown.index("Main round") < shown.index("Spot check") < shown.index("Resolution")
     assert next_line(mei).startswith("The experts judge: 0 of 32 judgements are there. Waiting for A1, A2.")
 

@@ -178,7 +178,8 @@ def test_a_list_holds_fifty_a_page(mei: User, tmp_path: Path) -> None:
     assert link
     second = client.get(f"{REPORTS}statistics/items/{html.unescape(link.group(1))}")
 
-    assert "Triples: 53" in text_of(first)
+    assert "Triples: 53 · on this page: 1–50" in text_of(first)
+    assert "Triples: 53 · on this page: 51–53" in text_of(second)
     assert [body_of(page).count('<tr id="item-') for page in (first, second)] == [50, 3]
 
 
