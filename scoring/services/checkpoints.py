@@ -248,8 +248,8 @@ def _libraries() -> tuple[Any, Any]:
     except ImportError:
         raise Refused(
             _(
-                "Scoring with a model needs the extra “model”, which is not installed: pip install torch transformers "
-                "safetensors."
+                "Scoring with a model needs the extra “model”, which is not installed: "
+                ".venv/bin/pip install torch transformers safetensors."
             )
         ) from None
     transformers.utils.logging.set_verbosity_error()

@@ -36,8 +36,8 @@ Progress = Callable[[int, int], None]
 
 LIBRARY = "pycocoevalcap"
 NO_LIBRARY = say(
-    "Generations are scored by pycocoevalcap, which is not installed. Install it with: pip install pycocoevalcap==1.2 "
-    "(the extra “downstream”). Nothing was scored."
+    "Generations are scored by pycocoevalcap, which is not installed. Install it with: "
+    ".venv/bin/pip install pycocoevalcap==1.2 (the extra “downstream”). Nothing was scored."
 )
 ORDERS = 4
 _TINY, _SMALL = 1e-15, 1e-9  # of the library
