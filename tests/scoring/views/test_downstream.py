@@ -230,6 +230,19 @@ def test_accuracies_stand_under_their_own_benchmarks(cast: Cast) -> None:
     assert found.groups() == ("20.00", "60.00", "90.00")
 
 
+def test_one_benchmark_has_no_mean_beside_its_own_figures(cast: Cast) -> None:
+    choices_benchmark(cast.campaign, "aNLI")
+    for name, right in (("base", 4), ("large", 16)):
+        submit(cast.mei, Benchmark.objects.get(), chosen(right), system=name)
+        run_jobs()
+
+    page = text_of(client_of(cast.mei).get(PAGE))
+
+    assert "System aNLI base" in page
+    assert "Differences of the means" not in page
+    assert "gives every benchmark the same weight" not in page
+
+
 def test_submissions_and_benchmarks_are_removed_in_that_order(cast: Cast) -> None:
     benchmark = choices_benchmark(cast.campaign)
     sent = send(benchmark, chosen(15), "base")
