@@ -1,5 +1,6 @@
 """What a file is that is neither a table nor a text: told by how it begins, or by the end of its name."""
 
+import re
 import zipfile
 from io import BytesIO
 from pathlib import PurePath
@@ -29,6 +30,7 @@ _BEGINNINGS = (
 _LONGEST_BEGINNING = 16
 _BLANKS = b"\xef\xbb\xbf \t\r\n"  # may stand before the beginning
 _PARQUET_MARK = b"PAR1"
+_NO_TEXT = re.compile(rb"[\0-\x08\x0e-\x1f]")
 _OLD_TEXT_DOCUMENT = "WordDocument".encode("utf-16-le")
 # What archives hold that are documents of an office program: a folder, or the kind of an OpenDocument.
 _FOLDERS = ((_TEXT_DOCUMENT, "word/"), (_SLIDES, "ppt/"))
@@ -84,7 +86,7 @@ def kind_of(data: bytes) -> Sentence | None:
         return _kind_of_archive(data)
     if data.startswith(OLD_OFFICE):
         return old_document(data) or say("an old Excel workbook (.xls) or one with a password")
-    if data.startswith(_PARQUET_MARK) or data.endswith(_PARQUET_MARK):
+    if data.startswith(_PARQUET_MARK) or (data.endswith(_PARQUET_MARK) and _NO_TEXT.search(data)):
         return _PARQUET
     start = data[: 4 * _LONGEST_BEGINNING].lstrip(_BLANKS)[:_LONGEST_BEGINNING].lower()
     return next((kind for kind, marks in _BEGINNINGS if start.startswith(marks)), None)

@@ -32,6 +32,7 @@ from annotation.services.dry_runs import OPENS_MAIN, Decision, decision_of
 from annotation.services.invitations import is_invited
 from annotation.services.labels import stale_of
 from annotation.services.moves import moved_items
+from annotation.services.peeks import LABELLING
 from annotation.services.released import is_released
 from annotation.services.round_progress import ExpertShare, RoundLine, main_of, round_lines
 from annotation.services.verify.experts import exactly_k_in_main
@@ -127,8 +128,8 @@ class ExpertLine:
 
     @property
     def uninvited(self) -> bool:
-        """Work is waiting, and there is neither a password nor a link to set one."""
-        return self.at_work and self.without_password and not self.invited
+        """There is something to judge, and neither a password nor a link to set one."""
+        return self.answered < self.given and self.without_password and not self.invited
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,6 +279,12 @@ class Overview:
     def judging(self) -> bool:
         """Whether independent answers are still being given, so that nothing may be told of them."""
         return self.answered < self.given or bool(self.at_work)
+
+    @property
+    def labels_hidden(self) -> bool:
+        """Whether which labels there are is not told yet: answers that they rest on are still to come."""
+        resting = [line for line in self.rounds if line.round.kind in LABELLING]
+        return any(line.answered and line.waiting for line in resting)
 
     @property
     def stage(self) -> str:

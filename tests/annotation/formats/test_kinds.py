@@ -123,6 +123,11 @@ def test_names_that_are_of_no_kind_do_not_matter(name: str) -> None:
     assert list(read_table(b"a,b\n1,2\n", name=name).rows)
 
 
+def test_a_table_may_end_with_the_mark_of_parquet() -> None:
+    table = read_table(b"head,tail\nwe park,at PAR1", name="t.csv")
+    assert [row.cells for row in table.rows] == [("we park", "at PAR1")]
+
+
 def test_a_text_with_a_few_marks_of_no_text_stays_a_text() -> None:
     assert detect_encoding(b"a,b\n1\0,2\n").name == "utf-8"
     with pytest.raises(FormatError, match="not valid UTF-8: byte 0xE9"):

@@ -338,6 +338,24 @@ def test_it_counts_labels_and_what_has_none_by_reason(mei: User, tmp_path: Path)
     assert "No label 1 the answers are split" in page
     assert "2 cannot judge" in page
 
+    taken = Assignment.objects.filter(label="0")[0]
+    Assignment.objects.filter(pk=taken.pk).update(revision=0, label="", answered_at=None)
+    page = text_of(client_of(mei).get(HOME))
+    assert "Final 8 Which labels they are is not shown while experts judge." in page
+    assert "wrong" not in page
+
+
+def test_who_only_has_to_hand_in_is_waited_for_and_not_invited(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    User.objects.filter(username__in=["ada", "lin"]).update(password="!")
+    assert "Next Invite A1" in text_of(client_of(mei).get(HOME))
+
+    answer_everything(campaign, lambda row: "1")
+
+    assert "Next Everything is judged. Waiting for A1, A2 to hand in their parts." in text_of(
+        client_of(mei).get(HOME)
+    )
+
 
 def test_it_asks_to_compute_the_label_of_an_item_that_was_restored(mei: User, tmp_path: Path) -> None:
     campaign = a_campaign(mei, tmp_path, n=3)
