@@ -16,6 +16,7 @@ from scoring.models import Benchmark, BenchmarkSubmission
 from scoring.services.boards import set_board
 from scoring.stats import generation
 from scoring.tasks import downstream
+from scoring.templatetags.figures import percent_interval, row_word
 from tests.factories import Cast, make_cast
 from tests.pages import client_of, text_of
 from tests.scoring.downstream import GOLD, SAID, choices_benchmark, chosen, pairs_benchmark, send
@@ -295,3 +296,12 @@ def test_pages_take_as_many_queries_for_many_systems_as_for_one(cast: Cast) -> N
 
     assert counts[0] == counts[1]
     assert max(counts[0]) <= 16
+
+
+def test_an_interval_below_zero_has_a_word_between_its_bounds() -> None:
+    assert percent_interval([-45.0, -5.0]) == "−45.00 to −5.00"
+    assert percent_interval([5.0, 45.0]) == "5.00 – 45.00"
+
+
+def test_a_pattern_may_break_behind_its_signs() -> None:
+    assert row_word("NP:DET+ADJ") == "NP:<wbr>DET+<wbr>ADJ"
