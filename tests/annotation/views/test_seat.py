@@ -38,7 +38,7 @@ from tests.factories import (
     seat_number,
 )
 from tests.material import answer_open, load_rows
-from tests.pages import text_of
+from tests.pages import body_of, text_of
 
 pytestmark = pytest.mark.django_db
 
