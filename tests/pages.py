@@ -26,6 +26,7 @@ def text_of(response: HttpResponseBase) -> str:
 def words_of(body: str) -> str:
     """The same for a page as it was sent."""
     body = re.sub(r"<script.*?</script>", " ", body, flags=re.DOTALL)
+    body = re.sub(r'<span class="keep">([^<]*)</span>|<wbr>', r"\1", body)  # how lines break, no blank
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body))).strip()
 
 

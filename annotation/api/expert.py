@@ -24,7 +24,7 @@ def expert_in(request: Request, slug: str) -> tuple[User, Campaign]:
     campaign = campaign_for(user, slug, EXPERT)
     refuse_for_who_has_not_read(request)
     if campaign.archived_at and request.method not in READING:
-        raise Refused(_("This campaign is archived, so it is only read; ask a project manager."))
+        raise Refused(_("This campaign is archived, so it is only read; ask a manager."))
     return user, campaign
 
 

@@ -105,7 +105,7 @@ def _batch(batch: Batch) -> Document:
 )
 @api_view(["GET"])
 def audit(request: Request, slug: str) -> HttpResponseBase:
-    """What managers did, the latest first, fifty a page; people under their pseudonyms. For managers only."""
+    """What was done here, the latest first, fifty a page; people under their pseudonyms. For managers only."""
     campaign = campaign_for(person(request), slug, MANAGER)
     wanted = Wanted(action=plain_text(request, "action"), day=_day(request))
     form = request.query_params.get("format", "json")

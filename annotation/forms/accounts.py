@@ -61,7 +61,8 @@ def plain_password_words(form: forms.Form) -> None:
     """The framework's list of password rules, in one sentence."""
     form.fields["new_password1"].label = _("New password")
     form.fields["new_password1"].help_text = _(
-        "At least 10 characters. Three or four unrelated words do well."
+        "At least 10 characters. Three or four unrelated words do well; birthdays, common words and runs of "
+        "digits do not."
     )
     form.fields["new_password2"].label = _("The same again")
     form.fields["new_password2"].help_text = ""

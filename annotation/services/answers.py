@@ -333,7 +333,7 @@ def _keep_aside(attempt: _Write, late: set[int]) -> tuple[list[Saved], list[answ
         raise KeptAside(
             _(
                 "This unit was withdrawn, or given to somebody else, before your answer arrived. The answer is kept "
-                "for the project manager and does not count."
+                "for the manager and does not count."
             )
         )
     try:
@@ -348,12 +348,17 @@ def _without(sheet: Sheet, rows: set[int]) -> Sheet:
 
 def _refuse_what_is_closed(rows: Sequence[Assignment]) -> None:
     if any(row.round.state != Round.State.OPEN for row in rows):
-        raise Refused(_("This round is closed; ask the project manager to open it again."))
+        if any(row.round.campaign.closed_at for row in rows):
+            raise Refused(_("This campaign is closed: nothing is judged in it any more."))
+        raise Refused(_("This round is closed; ask the manager to open it again."))
     handed_in = HandIn.objects.filter(
         part__in={row.part_id for row in rows if row.part_id}, expert__in={row.expert_id for row in rows}
     )
-    if handed_in.exists():
-        raise Refused(_("This part was handed in; ask the project manager to give it back to you."))
+    frozen = list(handed_in.values_list("part__design__closed_at", flat=True))
+    if any(frozen):
+        raise Refused(_("The batch of this part is closed: all its answers are frozen."))
+    if frozen:
+        raise Refused(_("This part was handed in; ask the manager to give it back to you."))
 
 
 def current_answer(row: Assignment) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What managers did in a campaign, looked up: who, when, what, what was there before and after.
+"""What was done in a campaign, looked up: who, when, what, what was there before and after.
 
 People stand under their pseudonyms, in the entries too; who asks for names is written down by the page.
 """

@@ -183,7 +183,7 @@ def say(member: Membership, pk: int, *, text: str, client_key: UUID) -> Comment:
     with transaction.atomic():
         open_now = Thread.objects.select_for_update().filter(pk=thread.pk, resolved_at__isnull=True)
         if not open_now.exists():
-            raise Refused(_("This discussion is resolved; a project manager can open it again."))
+            raise Refused(_("This discussion is resolved; a manager can open it again."))
         comment, made = Comment.objects.get_or_create(
             author_id=member.user_id, client_key=client_key, defaults={"thread": thread, "text": text}
         )
@@ -261,6 +261,14 @@ class Person:
     name: str
     handles: Sequence[str] = ()
 
+    @property
+    def turned_to(self) -> str:
+        """The name to turn to them by, and whom it means where they are called otherwise."""
+        handle = f"@{self.handles[-1]}"
+        if self.handles[-1] == self.name.upper():
+            return handle
+        return _("%(handle)s for %(name)s") % {"handle": handle, "name": self.name}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
@@ -291,8 +299,8 @@ class Remark:
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadPage:
-    """Everything the page of a thread shows. `seen_to`: the moment of the last thing on it; `judged_again`: its item
-    was, and nothing more is waited for.
+    """Everything the page of a thread shows. `seen_to`: the moment of the last thing on it; `judged_again` and `over`
+    as a line of the list has them.
     """
 
     thread: Thread
@@ -303,6 +311,7 @@ class ThreadPage:
     can_turn_to: Sequence[str]
     unread: bool
     judged_again: bool
+    over: bool
     seen_to: datetime
     position: int | None = None  # the screen on which this expert judges the item again, now
     resolver: str = ""
@@ -311,12 +320,16 @@ class ThreadPage:
     def __post_init__(self) -> None:
         object.__setattr__(self, "item", self.thread.item)
 
+    @property
+    def decided(self) -> bool:
+        return self.decision is not None
+
 
 def thread_page(member: Membership, pk: int) -> ThreadPage:
     """One thread. Twelve queries, however much was said. Raises NotYours."""
     thread = thread_for(member, pk)
     names = _names(member, thread.item_id)
-    row = _with_news(member).filter(pk=pk).values("news", "seen_at", "again_at", "judged_again").get()
+    row = _with_news(member).filter(pk=pk).values("news", "seen_at", "again_at", "judged_again", "over").get()
     comments = list(thread.comments.prefetch_related("mentions"))
     resolver = names.get(thread.resolved_by_id or 0)
     return ThreadPage(
@@ -326,10 +339,11 @@ def thread_page(member: Membership, pk: int) -> ThreadPage:
         remarks=[_remark(member, comment, names, row["seen_at"]) for comment in comments],
         decision=Arbitration.objects.filter(item=thread.item_id, taken_back_at__isnull=True).first(),
         can_turn_to=[
-            person.handles[-1] for user, person in names.items() if person.handles and user != member.user_id
+            person.turned_to for user, person in names.items() if person.handles and user != member.user_id
         ],
         unread=row["news"],
         judged_again=row["judged_again"],
+        over=row["over"],
         seen_to=max(
             [thread.opened_at, *(comment.at for comment in comments)]
             + [moment for moment in (thread.resolved_at, row["again_at"]) if moment]
@@ -452,18 +466,33 @@ class ThreadLine:
         return self.thread.item
 
 
-def thread_lines(member: Membership, *, show: str) -> Any:
-    """The threads of a list, those with news first, then the open ones; lines of them by `as_lines`."""
-    threads = _with_news(member).select_related("item__unit", "item__context")
+# Which threads each list holds.
+_LISTS: dict[str, Any] = {
+    "open": Q(resolved_at__isnull=True, over=False),
+    "unread": Q(news=True),
+    "resolved": ~Q(resolved_at__isnull=True, over=False),
+    "all": Q(),
+}
+
+
+def _listed(member: Membership) -> Any:
+    threads = _with_news(member)
     if member.campaign.closed_at is not None:
         threads = threads.annotate(news=Value(False))  # as `unread_threads` has it
-    match show:
-        case "open":
-            threads = threads.filter(resolved_at__isnull=True, over=False)
-        case "resolved":
-            threads = threads.exclude(resolved_at__isnull=True, over=False)
-        case "unread":
-            threads = threads.filter(news=True)
+    return threads
+
+
+def thread_counts(member: Membership) -> dict[str, int]:
+    """By list, how many threads it holds. One query."""
+    found: dict[str, int] = _listed(member).aggregate(
+        **{show: Count("pk", filter=_LISTS[show]) if _LISTS[show] else Count("pk") for show in SHOWS}
+    )
+    return found
+
+
+def thread_lines(member: Membership, *, show: str) -> Any:
+    """The threads of a list, those with news first, then the open ones; lines of them by `as_lines`."""
+    threads = _listed(member).select_related("item__unit", "item__context").filter(_LISTS[show])
     turned = Comment.objects.filter(thread=OuterRef("pk"), mentions=member.user_id, at__gt=OuterRef("since"))
     return threads.annotate(n_comments=Count("comments", distinct=True), to_you=Exists(turned)).order_by(
         "-to_you", "-news", "over", F("resolved_at").asc(nulls_first=True), "pk"

@@ -11,14 +11,15 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from annotation.models import Assignment, Campaign, Gold, Item, Membership, Round, Thread, User
+from annotation.models import Assignment, Campaign, Gold, Item, Membership, Part, Round, Thread, User
 from annotation.protocol.chance import fingerprint
 from annotation.protocol.sampling import StratifiedSample, stratified_sample
-from annotation.protocol.sentences import say, say_count
+from annotation.protocol.sentences import Sentence, say, say_count
 from annotation.services.campaigns import check_seed
+from annotation.services.counts import counts
 from annotation.services.errors import Refused
 from annotation.services.people import add_member, audit, check_experts, find_or_create_experts
 from annotation.services.rounds import Share, close_round, open_round, reopen_round
@@ -166,19 +167,25 @@ def plan_dry_run(
     )
 
 
-def _fresh_units(campaign: Campaign) -> dict[str, tuple[str, list[int]]]:
-    """By key, in the order of import: the stratum and the items of each unit that nobody was given in any round.
-
-    Items whose label is known beforehand are left for the rounds that they check.
+def fresh_items(campaign: Campaign) -> QuerySet[Item]:
+    """The items of units that nobody was given in any round, without those whose label is known beforehand: these are
+    left for the rounds that they check.
     """
-    group = "relation" if campaign.protocol == Campaign.Protocol.TRIPLE else "unit__pattern"
     given = Assignment.objects.filter(round__campaign=campaign, withdrawn_at__isnull=True)
     gold = Gold.objects.filter(item__campaign=campaign)
-    rows = (
+    return (
         Item.objects.active()
         .filter(campaign=campaign)
         .exclude(unit__in=given.values("unit"))
         .exclude(unit__in=gold.values("item__unit"))
+    )
+
+
+def _fresh_units(campaign: Campaign) -> dict[str, tuple[str, list[int]]]:
+    """By key, in the order of import: the stratum and the items of each of these units."""
+    group = "relation" if campaign.protocol == Campaign.Protocol.TRIPLE else "unit__pattern"
+    rows = (
+        fresh_items(campaign)
         .order_by("unit__position", "position")
         .values_list("unit__key", group, "unit__type", "pk")
     )
@@ -397,13 +404,27 @@ def reopen_dry_run(round_: Round, *, by: User | None) -> Round:
         later = campaign.rounds.filter(kind=Round.Kind.DRY_RUN, number__gt=round_.number).exists()
         if later or decision_of(round_) == Decision.TAKEN_BACK:
             raise Refused(say("Only the last dry run can be opened again, and none that was taken back."))
-        if campaign.rounds.filter(kind=Round.Kind.MAIN, parts__isnull=False).exists():
-            raise Refused(say("The main round has begun; a dry run before it stays closed."))
-        if Thread.objects.filter(item__in=_items_of(round_)).exists():
-            raise Refused(
-                say("Items of this dry run were opened to discussion, so its answers stay as they are.")
-            )
+        found = counts(**what_keeps_closed(round_))
+        if (reason := why_stays_closed(found)) is not None:
+            raise Refused(reason)
         return reopen_round(round_, by=by)
+
+
+def what_keeps_closed(round_: Round) -> dict[str, QuerySet[Any]]:
+    """What decides whether a closed dry run can be judged again: to be counted."""
+    return {
+        "main_parts": Part.objects.filter(round__campaign=round_.campaign_id, round__kind=Round.Kind.MAIN),
+        "discussed": Thread.objects.filter(item__in=_items_of(round_)),
+    }
+
+
+def why_stays_closed(found: Mapping[str, int]) -> Sentence | None:
+    """Why it cannot, by how many of these there are; None where it can."""
+    if found["main_parts"]:
+        return say("The main round has begun; a dry run before it stays closed.")
+    if found["discussed"]:
+        return say("Items of this dry run were opened to discussion, so its answers stay as they are.")
+    return None
 
 
 # What the others ask -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ tells how anybody answered or how far experts agree: that stays closed while the
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -195,6 +195,7 @@ class Step:
 
     - now: the first that is not done;
     - open: somebody is at work in it as well;
+    - unsettled: held and closed, while items contrast that nothing has settled;
     - done: what it is about is there, and nothing of it waits;
     - none: left out, since no such round was held and the process is beyond it;
     - later.
@@ -346,6 +347,15 @@ class Overview:
         return [
             self._step(name, waits=name in open_steps, now=name == now, passed=place < beyond)
             for place, name in enumerate(STEPS)
+        ]
+
+    def steps_with(self, *, contrasts: int) -> list[Step]:
+        """The same, where so many items contrast that nothing has settled: a resolution is not done with them."""
+        return [
+            replace(step, state="unsettled")
+            if contrasts and (step.name, step.state) == ("resolution", "done")
+            else step
+            for step in self.steps
         ]
 
     def _step(self, name: str, *, waits: bool, now: bool, passed: bool) -> Step:

@@ -7,7 +7,7 @@ file reads what is to be assigned and writes the rows.
 from collections.abc import Iterator, Sequence
 
 from django.db import IntegrityError
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from annotation.models import (
     Assignment,
@@ -50,14 +50,25 @@ def unassigned_units(round_: Round) -> list[UnitRows]:
 
     A unit with judgements from elsewhere is in none of the plan's parts; what it lacks is given out by itself.
     """
-    items = (
+    return unit_rows(_unassigned_items(round_).order_by("unit__position", *IN_UNIT))
+
+
+def _unassigned_items(round_: Round) -> QuerySet[Item]:
+    return (
         Item.objects.active()
         .filter(campaign=round_.campaign)
         .exclude(unit__in=PartUnit.objects.filter(round=round_).values("unit"))
         .exclude(unit__in=round_.assignments.filter(withdrawn_at__isnull=True).values("unit"))
-        .order_by("unit__position", *IN_UNIT)
     )
-    return unit_rows(items)
+
+
+def what_waits(round_: Round) -> dict[str, QuerySet[Item]]:
+    """Everything that could be given out in this round now: to be counted."""
+    return {
+        "unassigned": _unassigned_items(round_),
+        "late": late_items(round_),
+        "begun": incomplete_items(round_),
+    }
 
 
 def plan_parts(

@@ -1,4 +1,4 @@
-"""Who takes part: accounts, roles in a campaign, and the record of what managers did."""
+"""Who takes part: accounts, roles in a campaign, and the record of what was done."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

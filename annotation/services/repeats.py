@@ -91,6 +91,17 @@ def plan_repeats(campaign: Campaign, *, percent: float, seed: int) -> RepeatPlan
     return RepeatPlan(percent=percent, seed=seed, shares=shares, after=last_draw(campaign))
 
 
+def has_open_units(campaign: Campaign) -> bool:
+    """Whether anybody has a unit of the main round still to judge, before which a repeat could come up."""
+    return Assignment.objects.filter(
+        round__campaign=campaign,
+        round__kind=Round.Kind.MAIN,
+        answered_at__isnull=True,
+        withdrawn_at__isnull=True,
+        item__retired_at__isnull=True,
+    ).exists()
+
+
 def draw_repeats(
     campaign: Campaign, *, percent: float, seed: int, by: User | None, after: int | None = None
 ) -> Round:

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.models import Annotation, Assignment, Campaign, HandIn, Return, Round, Thread, User
+from annotation.models import Annotation, Assignment, Campaign, HandIn, Item, Return, Round, Thread, User
 from annotation.models.item import in_play
 from annotation.services.campaign_state import refuse_closed
 from annotation.services.errors import NotYours, Refused
@@ -29,7 +29,7 @@ class ReturnedAnswer:
     """What an expert is told of an answer of theirs that came back: where it stands, what it is about, the ruling."""
 
     position: int
-    text: str
+    item: Item
     ruling: str
 
 
@@ -114,17 +114,10 @@ def returned_to(campaign: Campaign, expert: User) -> Sequence[ReturnedAnswer]:
     rows = (
         outstanding(campaign)
         .filter(assignment__in=mine)
-        .select_related("assignment__unit", "assignment__item__context")
+        .select_related("assignment__item__unit", "assignment__item__context")
         .order_by("assignment__position", "assignment__row")
     )
     return [
-        ReturnedAnswer(position=row.assignment.position, text=_text(row.assignment), ruling=row.ruling)
+        ReturnedAnswer(position=row.assignment.position, item=row.assignment.item, ruling=row.ruling)
         for row in rows
     ]
-
-
-def _text(row: Assignment) -> str:
-    item = row.item
-    if item.context is None:
-        return f"{item.head} · {item.relation} · {item.tail}"
-    return f"{row.unit.compound}: {item.context.source}"

@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, F, Min
+from django.db.models import Count, F, Min, Q
 from django.urls import reverse
 from django.utils import timezone
 
@@ -37,7 +37,7 @@ class ExpertShare:
 class RoundLine:
     """A round and its experts. `began_at`: when work was first given out in it; None where none was. `versions` of the
     guidelines, where they were asked for: of a round that is closed those its answers were given under, of an open one
-    the version in force.
+    the version in force. `batches_closed`: it was given out in batches, and all of them are closed.
     """
 
     round: Round
@@ -45,6 +45,7 @@ class RoundLine:
     began_at: datetime | None
     today: date
     versions: tuple[int, ...] = ()
+    batches_closed: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -62,6 +63,11 @@ class RoundLine:
     def waiting(self) -> list[ExpertShare]:
         """Who has items left in a round that is open."""
         return [share for share in self.shares if share.left] if self.is_open else []
+
+    @property
+    def all_judged(self) -> bool:
+        """Whether it is open, work was given out in it, and nobody has any left."""
+        return self.is_open and bool(self.given) and not self.waiting
 
     @property
     def late(self) -> bool:
@@ -93,7 +99,10 @@ def round_lines(
     """
     rounds = list(
         campaign.rounds.select_related("guideline")
-        .annotate(began_at=Min("designs__created_at"))
+        .annotate(
+            began_at=Min("designs__created_at"),
+            open_batches=Count("designs", filter=Q(designs__closed_at__isnull=True)),
+        )
         .order_by("id")
     )
     if members is None:
@@ -120,6 +129,7 @@ def round_lines(
             began_at=found.began_at,
             today=today,
             versions=under.get(found.pk) or (found.guideline.version,),
+            batches_closed=found.began_at is not None and not found.open_batches,
         )
         for found in rounds
     )

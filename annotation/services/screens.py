@@ -69,40 +69,53 @@ class LookedBack(NamedTuple):
 
     screens: list[dict[str, Any]]
     partial: bool  # these are all that can be shown, and some are out of sight
+    closed: bool  # others were given in rounds that are closed, which are not shown while a round is open
 
 
 def recent_screens(campaign: Campaign, *, expert_id: int, count: int = 50) -> list[dict[str, Any]]:
     """The screens answered last, the latest first."""
-    return look_back(
-        own_record(campaign, expert_id=expert_id), campaign, expert_id=expert_id, count=count
-    ).screens
+    return looked_back(campaign, expert_id=expert_id, count=count).screens
+
+
+def looked_back(campaign: Campaign, *, expert_id: int, count: int = 50) -> LookedBack:
+    """The same, and what is not among them. At most two queries."""
+    return look_back(own_record(campaign, expert_id=expert_id), campaign, expert_id=expert_id, count=count)
 
 
 def look_back(rows: QuerySet[Assignment], campaign: Campaign, *, expert_id: int, count: int) -> LookedBack:
     """The answered screens among these rows of the expert's record. At most two queries, whatever is found."""
     answered = rows.filter(answered_at__isnull=False).order_by().values(place=F("position"))
-    latest = answered.annotate(at=Max("answered_at"), hidden=Value(False))
-    # One more row, before all others, where something is out of sight: it costs no query of its own.
-    beyond = out_of_sight(campaign, expert_id=expert_id).order_by()
-    told = beyond.values(place=F("row") * 0).annotate(at=Max("answered_at"), hidden=Value(True))
-    found = list(latest.union(told, all=True).order_by("-hidden", "-at")[: count + 1])
-    places = [row["place"] for row in found if not row["hidden"]][:count]
+    latest = answered.annotate(at=Max("answered_at"), why=Value(""))
+    # Up to two more rows, before all others, for what is not among these: they cost no query of their own.
+    not_shown = {
+        "out of sight": out_of_sight(campaign, expert_id=expert_id),
+        "closed": in_closed_rounds(campaign, expert_id=expert_id),
+    }
+    told = [
+        others.order_by().values(place=F("row") * 0).annotate(at=Max("answered_at"), why=Value(why))
+        for why, others in not_shown.items()
+    ]
+    found = list(latest.union(*told, all=True).order_by("-why", "-at")[: count + len(told)])
+    why = {row["why"] for row in found}
+    places = [row["place"] for row in found if not row["why"]][:count]
     rank = {position: place for place, position in enumerate(places)}
     whole = own_record(campaign, expert_id=expert_id).filter(position__in=places)
     shown = sorted(
         screens(whole, campaign=campaign, expert_id=expert_id), key=lambda screen: rank[screen["position"]]
     )
-    return LookedBack(shown, partial=len(places) < count and any(row["hidden"] for row in found))
+    return LookedBack(shown, partial=len(places) < count and "out of sight" in why, closed="closed" in why)
 
 
 def progress(campaign: Campaign, *, expert_id: int) -> dict[str, Any]:
     """How far the expert is, counted from the rows: in all, and in the part they are in.
 
-    A part that is handed in, or whose round is closed, can be looked at and not be changed.
+    A part that is handed in, or whose batch (`frozen`) or round is closed, can be looked at and not be changed.
     """
     rows = (
         own_work(campaign, expert_id=expert_id)
-        .values("part__index", "round", "round__kind", "round__number", "round__state")
+        .values(
+            "part__index", "round", "round__kind", "round__number", "round__state", "part__design__closed_at"
+        )
         .annotate(
             total=Count("position", distinct=True),
             open=Count("position", filter=Q(answered_at__isnull=True), distinct=True),
@@ -151,6 +164,7 @@ def _as_shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "done": 0,
                 "handed_in": True,
                 "closed": True,
+                "frozen": row["part__design__closed_at"] is not None,
             },
         )
         part["total"] += row["total"]
@@ -165,8 +179,25 @@ def own_work(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
 
     A hidden repeat belongs to the part in which it comes up, and shares its fate.
     """
-    nothing_open = ~Exists(Part.objects.filter(round__campaign=campaign, round__state=Round.State.OPEN))
-    return _work(campaign, expert_id).filter(Q(part__round__state=Round.State.OPEN) | nothing_open)
+    return _work(campaign, expert_id).filter(
+        Q(part__round__state=Round.State.OPEN) | ~Exists(_open_parts(campaign))
+    )
+
+
+def in_closed_rounds(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
+    """What the expert answered in parts of closed rounds while another round is open: the rest of `own_work`. In an
+    open round they may be judging the same items once more, so they are told that there is some, and shown none of it.
+
+    A hidden repeat belongs to its part here as well, so that nothing is told by one.
+    """
+    rest = _work(campaign, expert_id).filter(
+        Exists(_open_parts(campaign)), part__round__state=Round.State.CLOSED
+    )
+    return rest.filter(answered_at__isnull=False)
+
+
+def _open_parts(campaign: Campaign) -> QuerySet[Part]:
+    return Part.objects.filter(round__campaign=campaign, round__state=Round.State.OPEN)
 
 
 def screens_by_expert(part: Part) -> dict[int, int]:

@@ -117,7 +117,7 @@ def find_screens(campaign: Campaign, *, expert_id: int, text: str) -> LookedBack
     """
     words = text.split()
     if not words:
-        return LookedBack([], False)
+        return LookedBack([], partial=False, closed=False)
     rows = own_record(campaign, expert_id=expert_id)
     rows = rows.alias(joined=Replace("item__translation", Value(" "), Value(""), output_field=TextField()))
     for word in words:
@@ -145,6 +145,7 @@ class Remark:
 
     position: int
     title: str
+    relation: str  # of a triple: what joins its head, the title, and its tail, the detail
     detail: str
     code: str  # the cause or problem; empty for the others
     note: str
@@ -214,7 +215,7 @@ def hand_in(campaign: Campaign, *, expert_id: int, index: int) -> Part:
         review = review_part(campaign, expert_id=expert_id, index=index)
         if not review.handed_in_at:
             if review.closed:
-                raise Refused(_("This round is closed; ask the project manager to open it again."))
+                raise Refused(_("This round is closed; ask the manager to open it again."))
             if review.open:
                 raise Refused(_("This part has units without an answer; judge them before you hand it in."))
             HandIn.objects.get_or_create(part=review.part, expert_id=expert_id)
@@ -250,5 +251,5 @@ def _remark(row: Annotation) -> Remark:
 def _bare(row: Assignment) -> Remark:
     item = row.item
     if item.context is not None:
-        return Remark(row.position, row.unit.compound, item.context.source, "", "")
-    return Remark(row.position, item.head, f"{item.relation} · {item.tail}", "", "")
+        return Remark(row.position, row.unit.compound, "", item.context.source, "", "")
+    return Remark(row.position, item.head, item.relation, item.tail, "", "")

@@ -6,6 +6,7 @@ judging again sees what came of it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import QuerySet
 
@@ -58,10 +59,17 @@ def is_open_by(found: Mapping[str, int]) -> bool:
     return found["resolved"] > 0 and not found["judged_again"]
 
 
-def settled_against(campaign: Campaign, user: User) -> list[Settled]:
+class Among(NamedTuple):
+    """What was settled among the items that an expert had judged on their own."""
+
+    n: int
+    against: list[Settled]  # otherwise than they had judged it
+
+
+def settled_among(campaign: Campaign, user: User) -> Among:
     """In the order of their discussions. Seven queries, none of them where nothing may be shown yet."""
     if not is_open(campaign):
-        return []
+        return Among(0, [])
     own = dict(
         frozen_answers()
         .filter(round__campaign=campaign, round__kind=Round.Kind.MAIN, expert=user)
@@ -89,7 +97,8 @@ def settled_against(campaign: Campaign, user: User) -> list[Settled]:
         _line(campaign, item, own[item.pk], against[item.pk], decisions.get(item.pk), threads.get(item.pk))
         for item in items
     ]
-    return sorted(lines, key=lambda line: (line.thread is None, line.thread or 0, line.item.key))
+    lines.sort(key=lambda line: (line.thread is None, line.thread or 0, line.item.key))
+    return Among(len(outcomes), lines)
 
 
 @dataclass(frozen=True, kw_only=True)

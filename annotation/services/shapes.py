@@ -17,7 +17,7 @@ from annotation.formats.errors import RowIssue
 from annotation.formats.judgements import JudgementRow
 from annotation.formats.rows import FileRows, in_line_order
 from annotation.models import Campaign, Round, User
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import Sentence, say
 from annotation.protocol.text import fold_name
 from annotation.services.import_compare import text_digest
 from annotation.services.import_store import Progress
@@ -37,6 +37,7 @@ class ShapeFile:
     adapter: Adapter
     found: Found
     sha256: str
+    not_carried: tuple[Sentence, ...]
 
     @property
     def rows(self) -> FileRows[Any]:
@@ -99,7 +100,7 @@ class ShapeReport:
         told = {
             "shape": self.file.adapter.name,
             "annotators": self.annotators,
-            "not_carried": list(self.file.adapter.lacks),
+            "not_carried": list(self.file.not_carried),
         }
         judged = self.judgements.as_json() if self.judgements else None
         if self.items is None:
@@ -147,7 +148,7 @@ def read_shape(
     found = adapter.read(files, asked)
     if found.judgements is not None:
         found = replace(found, judgements=_checked(campaign, found.judgements, found.items))
-    return ShapeFile(adapter, found, _fingerprint(files))
+    return ShapeFile(adapter, found, _fingerprint(files), adapter.lacks_of(campaign.protocol))
 
 
 def look_at_shape(campaign: Campaign, file: ShapeFile) -> ShapeReport:

@@ -1,4 +1,4 @@
-"""What managers did, in words: actions, what they were about, and values."""
+"""What was done, in words: actions, what they were about, and values."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

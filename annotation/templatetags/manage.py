@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -25,6 +25,8 @@ from annotation.templatetags.seat import in_language
 
 register = template.Library()
 
+LONG_WORDS = 20  # letters; shorter ones stay in one piece
+
 CHECK_WORDS = {
     "exactly k experts per item": gettext_lazy("Every item given out has exactly its number of experts"),
     "units are never torn": gettext_lazy("No unit is torn between two parts"),
@@ -39,8 +41,7 @@ CHECK_WORDS = {
     "moves add up": gettext_lazy("What was recorded of moved units agrees with what was given out"),
     "answers are the protocol's": gettext_lazy("Every answer, known label and decision is one that there is"),
     "nothing is open in what is handed in": gettext_lazy(
-        "Nobody is asked for an answer in a closed batch or a part that was handed in. Earlier versions could leave "
-        "such places behind when an item was restored"
+        "Nobody is asked for an answer in a closed batch or a part that was handed in"
     ),
     "discussion waits for judging": gettext_lazy(
         "Nothing is discussed or decided while it is judged independently"
@@ -65,15 +66,12 @@ CHECK_WORDS = {
     "set-aside items stay out": gettext_lazy(
         "What is set aside for a dry run is in that dry run and not in the main round"
     ),
-    "gold stands on texts that stand": gettext_lazy(
-        "No gold mark is on a text that was replaced. Earlier versions left the mark there"
-    ),
+    "gold stands on texts that stand": gettext_lazy("No gold mark is on a text that was replaced"),
     "rounds end together": gettext_lazy(
         "Rounds are open or closed as the campaign and the main round are, and have its number of experts"
     ),
     "guidelines are the campaign's": gettext_lazy(
-        "Every answer goes by the campaign's guidelines, every open round by the newest. Earlier versions left a round "
-        "that was opened again under the older one"
+        "Every answer goes by the campaign's guidelines, every open round by the newest"
     ),
     "repeats have originals": gettext_lazy("Who judges an item again has judged it before"),
     "repeats wait for somebody": gettext_lazy(
@@ -85,6 +83,16 @@ CHECK_WORDS = {
     "outputs stand in their context": gettext_lazy("Every translation belongs to its context"),
     "no output stands on a replaced item": gettext_lazy("No translation is left on a text that was replaced"),
     "imports are complete": gettext_lazy("Every import holds as many items as it reported"),
+}
+# Where a violation may come from, for whoever finds one.
+CHECK_HISTORY = {
+    "nothing is open in what is handed in": gettext_lazy(
+        "Earlier versions could leave such places behind when an item was restored."
+    ),
+    "gold stands on texts that stand": gettext_lazy("Earlier versions left the mark there."),
+    "guidelines are the campaign's": gettext_lazy(
+        "Earlier versions left a round that was opened again under the older one."
+    ),
 }
 REPORT_WORDS = {
     "agreement": gettext_lazy("Agreement"),
@@ -100,6 +108,13 @@ REPORT_WORDS = {
     "annotations": gettext_lazy("Judgements"),
     "labels": gettext_lazy("Final labels"),
     "release": gettext_lazy("Release"),
+}
+SPLIT_WORDS = {
+    "test": gettext_lazy("test"),
+    "dev": gettext_lazy("dev"),
+    "train": gettext_lazy("train"),
+    "all": gettext_lazy("all items"),
+    "other": gettext_lazy("other"),
 }
 STATE_KINDS = {
     Job.State.PENDING: "",
@@ -137,9 +152,29 @@ def reason_word(reason: str) -> str:
 
 
 @register.filter
+def split_word(split: str) -> str:
+    """A split in words."""
+    return str(SPLIT_WORDS.get(split, split))
+
+
+@register.filter
+def breakable(words: str) -> str:
+    """Long words joined by slashes, which a narrow cell may break behind each."""
+    if len(words) < LONG_WORDS:
+        return words
+    return format_html_join(SafeString("/<wbr>"), "{}", ((word,) for word in words.split("/")))
+
+
+@register.filter
 def check_word(rule: str) -> str:
     """What a check looks for, in words."""
     return str(CHECK_WORDS.get(rule, rule))
+
+
+@register.filter
+def check_history(rule: str) -> str:
+    """What a violation of it may come from; nothing where there is nothing to tell."""
+    return str(CHECK_HISTORY.get(rule, ""))
 
 
 @register.filter

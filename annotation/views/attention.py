@@ -23,6 +23,7 @@ from annotation.services.looked_at import NOTE_LENGTH, leave_as_is
 from annotation.services.needs import Standing, needs
 from annotation.services.returns import RULING_LENGTH, return_answer
 from annotation.services.sentences import translated
+from annotation.services.wording import wording_of
 from annotation.views.campaign_page import campaign_page
 from annotation.views.jobs import JobLine, job_title, part_numbers
 from annotation.views.refusals import plain_refusals
@@ -67,6 +68,7 @@ def _attention_page(
     causes = get_protocol(campaign.protocol).cannot_judge_causes
     standing = Standing.counted(campaign)
     context = {
+        "wording": wording_of(campaign),
         "needs": needs(campaign, standing),
         "waiting": reports(campaign, after=int(after) if after.isdecimal() and len(after) < 19 else 0),
         "returned": reports(campaign, Stage.RETURNED),

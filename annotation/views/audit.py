@@ -1,4 +1,4 @@
-"""What managers did: looked up, and taken along."""
+"""What was done in a campaign: looked up, and taken along."""
 
 from typing import Any
 from urllib.parse import urlencode

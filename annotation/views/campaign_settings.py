@@ -99,7 +99,7 @@ class SettingsForm(forms.Form):
     zero_detail = forms.TypedChoiceField(
         label=gettext_lazy("The third answer to a triple"),
         choices=[
-            ("off", gettext_lazy("one key: rarely, never, ambiguous or invalid")),
+            ("off", gettext_lazy("one key: rarely/never/ambiguous/invalid")),
             (
                 "on",
                 gettext_lazy("four keys: rarely, never, ambiguous, invalid; which of them is stored apart"),

@@ -82,11 +82,13 @@ def campaign_names(request: PersonRequest, member: Membership) -> HttpResponse:
 
 def _campaign_page(request: PersonRequest, member: Membership, *, names: bool = False) -> HttpResponse:
     found, manages = overview(member.campaign), member.role == MANAGER
+    open_ends = unsettled(member.campaign, imported=found.imported)
     context = {
         "overview": found,
+        "steps": found.steps_with(contrasts=open_ends.contrasts),
         "outputs": instance_counts(member.campaign, by_system=False),
         "guideline": guideline_state(member.campaign),
-        "unsettled": unsettled(member.campaign, imported=found.imported) if manages else Unsettled(),
+        "unsettled": open_ends if manages else Unsettled(),
         "closing_reason": closing_reason(member.campaign),
         "names": names,
         "needs": needs(member.campaign, Standing.of(found), manages=manages),

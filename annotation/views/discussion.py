@@ -77,9 +77,13 @@ def discussions(request: PersonRequest, member: Membership) -> HttpResponse:
     show = request.GET.get("show", service.SHOWS[0])
     if show not in service.SHOWS:
         raise Http404
-    page = Paginator(service.thread_lines(member, show=show), PAGE).get_page(request.GET.get("page"))
+    numbers = service.thread_counts(member)
+    pages = Paginator(service.thread_lines(member, show=show), PAGE)
+    pages.count = numbers[show]
+    page = pages.get_page(request.GET.get("page"))
     context = {
         "show": show,
+        "numbers": numbers,
         "shows": service.SHOWS,
         "page": page,
         "lines": service.as_lines(list(page.object_list)),

@@ -70,7 +70,7 @@ def export_shapes(request: PersonRequest, member: Membership) -> HttpResponse:
             "name": adapter.name,
             "title": adapter.title,
             "carries": [translated(sentence) for sentence in adapter.carries],
-            "lacks": [translated(sentence) for sentence in adapter.lacks],
+            "lacks": [translated(sentence) for sentence in adapter.lacks_of(campaign.protocol)],
             "brings_items": adapter.brings_items,
             "systems": lacking_references(campaign) if adapter.one_system else [],
         }

@@ -141,7 +141,9 @@ def _preview_page(
     sample = found.get("sample", {})
     context = {
         "shape": adapter and adapter.title,
-        "not_carried": [translated(sentence) for sentence in adapter.lacks] if adapter else [],
+        "not_carried": [translated(one) for one in adapter.lacks_of(member.campaign.protocol)]
+        if adapter
+        else [],
         "upload": upload,
         "found": found,
         "sample": [

@@ -17,6 +17,7 @@ from annotation.services import evaluation_set_files, import_files
 from annotation.services.jobs import request as request_job
 from annotation.services.jobs import worker_health
 from annotation.tasks import wake
+from annotation.templatetags.manage import job_message
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
@@ -47,6 +48,7 @@ def jobs(request: PersonRequest, member: Membership) -> HttpResponse:
     lines = [JobLine(job, job_title(job, parts), causes.of_job(job)) for job in found]
     context = {
         "lines": lines,
+        "says": any(job_message(line.job) for line in lines),
         "unfinished": any(line.unfinished for line in lines),
         "worker": worker_health(),
     }

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.models import Membership
 from annotation.permissions import PersonRequest, signed_in
-from annotation.services.notice import managers_of, mark_read
+from annotation.services.notice import has_to_read, managers_of, mark_read
 from annotation.views.accounts import safe_page
 
 P = ParamSpec("P")
@@ -51,5 +51,6 @@ def recorded(request: HttpRequest) -> HttpResponse:
             "next": safe_page(request, request.GET.get("next", "")),
             "back": safe_page(request, request.GET.get("next") or reverse("account")),
             "managers": managers_of(user),
+            "asks": has_to_read(user),
         },
     )

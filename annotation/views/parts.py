@@ -241,7 +241,7 @@ def part(request: PersonRequest, member: Membership, index: int) -> HttpResponse
         "n_units": found.part_units.count(),
         "batch": batch_of_part(found),
     }
-    return campaign_page(request, member, "annotation/part.html", context, tab="campaign")
+    return campaign_page(request, member, "annotation/part.html", context, tab="assign")
 
 
 @require_POST

@@ -20,6 +20,7 @@ from annotation.services.errors import Refused
 from annotation.services.screens import next_screens, screen_at
 from annotation.services.seat_numbers import assignment_of
 from annotation.services.sentences import translated
+from annotation.services.wording import wording_of
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
@@ -55,6 +56,7 @@ def my_questions(request: PersonRequest, member: Membership) -> HttpResponse:
                 return redirect("my_questions", campaign.slug)
     context = {
         "campaign": campaign,
+        "wording": wording_of(campaign),
         "screen": screen,
         "form": form,
         "lines": service.own_questions(campaign, user),
@@ -117,7 +119,13 @@ def _questions_page(
     """`tried` holds an answer that could not be stored, by its question, so that nothing typed is lost."""
     lines = service.all_questions(member.campaign)
     here = reverse("questions", args=[member.campaign.slug])
-    context = {"lines": lines, "tried": tried or {}, "limit": service.LENGTH, "here": here}
+    context = {
+        "wording": wording_of(member.campaign),
+        "lines": lines,
+        "tried": tried or {},
+        "limit": service.LENGTH,
+        "here": here,
+    }
     return campaign_page(
         request, member, "annotation/questions.html", context, tab="questions", status=status
     )

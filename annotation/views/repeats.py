@@ -16,7 +16,7 @@ from annotation.protocol.errors import ProtocolError
 from annotation.protocol.repeats import AHEAD, DISTANCE
 from annotation.services.errors import Refused
 from annotation.services.repeat_draws import draws_of, take_out
-from annotation.services.repeats import RepeatPlan, draw_repeats, plan_repeats
+from annotation.services.repeats import RepeatPlan, draw_repeats, has_open_units, plan_repeats
 from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
@@ -61,6 +61,7 @@ def _page(
         "form": form,
         "plan": planned,
         "draws": draws_of(member.campaign),
+        "nothing_open": not form.is_bound and not has_open_units(member.campaign),
         "distance": DISTANCE,
         "ahead": AHEAD,
     }

@@ -28,12 +28,10 @@ from annotation.services.precedents import PrecedentLine, precedents_about
 from annotation.services.returns import returned_to
 from annotation.services.screens import (
     judged_before,
-    look_back,
+    looked_back,
     next_screens,
     out_of_sight,
-    own_record,
     progress,
-    recent_screens,
     screen_at,
 )
 from annotation.services.seat import (
@@ -55,7 +53,15 @@ from annotation.views.accounts import safe_page
 from annotation.views.guidelines import after_change
 from annotation.views.notice import after_notice
 from annotation.views.seat_form import Blank, SheetForm, stamp, stamp_again
-from annotation.views.seat_page import HELD, is_side_by_side, lines_of, page_data, reason_keys
+from annotation.views.seat_page import (
+    CLOSED,
+    HELD,
+    closed_by,
+    is_side_by_side,
+    lines_of,
+    page_data,
+    reason_keys,
+)
 
 # What the script copies for each context of the next compound.
 EMPTY_ROW = {"assignment": 0, "revision": 0, "source": "", "span": None, "translation": "", "answer": None}
@@ -93,6 +99,7 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
             "unread_threads": news.threads,
             "settled_open": news.settled,
             "seconds": paid_seconds(campaign, expert_id=expert.pk),
+            "wording": wording_of(campaign),
             "returned": returned_to(campaign, expert),
             "closing_reason": closing_reason(campaign),
             "pending": pending(member, shown=guideline_shown(campaign)),
@@ -148,9 +155,10 @@ def _judge_page(
     """The page of this screen. Where it comes back unsaved, with what its form carried, and as it is stored."""
     expert = request.user
     standing = progress(campaign, expert_id=expert.pk)
-    recent = recent_screens(campaign, expert_id=expert.pk, count=1)
+    before = looked_back(campaign, expert_id=expert.pk, count=1)
     guideline, wording = request.guideline or guideline_shown(campaign), wording_of(campaign)
     correcting = screen is not None and all(row["answer"] for row in (stored or screen)["rows"])
+    closed = CLOSED.get(_closed_by(campaign, standing, screen["part"])) if screen else None
     return render(
         request,
         "annotation/judge.html",
@@ -168,12 +176,11 @@ def _judge_page(
             "side_by_side": is_side_by_side(screen),
             "correcting": correcting,
             "part_name": _name_of(standing["parts"], screen["part"]) if screen else "",
-            "closed": screen is not None and _is_closed(standing, screen["part"]),
-            "round_closed": _standing(standing) == "closed",
+            "closed": closed,
             "standing": _standing(standing),
             "judged_before": not standing["parts"] and judged_before(campaign, expert_id=expert.pk),
             "new_answers": questions.new_answers(campaign, expert),
-            "last": recent[0] if recent else None,
+            "last": before.screens[0] if before.screens else None,
             "progress": standing,
             "form": form or stamp(),
             "empty_row": EMPTY_ROW,
@@ -184,8 +191,7 @@ def _judge_page(
                 shown=screen,
                 held=held,
                 standing=standing,
-                recent=recent,
-                partial=not recent and out_of_sight(campaign, expert_id=expert.pk).exists(),
+                before=before,
             ),
         },
         status=status,
@@ -196,9 +202,8 @@ def _name_of(parts: list[dict[str, Any]], index: int) -> str:
     return next((str(part["name"]) for part in parts if part["index"] == index), "")
 
 
-def _is_closed(progress: dict[str, Any], part: int) -> bool:
-    """Whether this part is handed in or its round closed: its answers can be looked at, not changed."""
-    return any(one["handed_in"] or one["closed"] for one in progress["parts"] if one["index"] == part)
+def _closed_by(campaign: Campaign, standing: dict[str, Any], index: int) -> str:
+    return next((closed_by(campaign, part) for part in standing["parts"] if part["index"] == index), "")
 
 
 # The same page as a form
@@ -300,21 +305,22 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
     if _wants_json(request) and at is not None and not text:  # the script has the latest answers already
         return JsonResponse({"units": [], **told})
     if text:
-        found, partial = find_screens(campaign, expert_id=expert.pk, text=text)
+        found = find_screens(campaign, expert_id=expert.pk, text=text)
     else:
-        record = own_record(campaign, expert_id=expert.pk)
-        found, partial = look_back(record, campaign, expert_id=expert.pk, count=SEARCH_LIMIT)
+        found = looked_back(campaign, expert_id=expert.pk, count=SEARCH_LIMIT)
     if _wants_json(request):
-        return JsonResponse({"units": found, "partial": partial, **told})
+        units = {"units": found.screens, "partial": found.partial, "closed": found.closed}
+        return JsonResponse({**units, **told})
     upcoming = next_screens(campaign, expert_id=expert.pk)
     parts = progress(campaign, expert_id=expert.pk)["parts"]
     context = {
         "campaign": campaign,
         "wording": wording_of(campaign),
         "precedents": precedents,
-        "screens": [{**screen, "part_name": _name_of(parts, screen["part"])} for screen in found],
+        "screens": [{**screen, "part_name": _name_of(parts, screen["part"])} for screen in found.screens],
         "text": text,
-        "partial": partial,
+        "partial": found.partial,
+        "closed": found.closed,
         "next": upcoming[0] if upcoming else None,
         "may_correct": not all(part["handed_in"] or part["closed"] for part in parts),
     }

@@ -18,6 +18,7 @@ from annotation.protocol.wording import Wording
 from annotation.services.answers import NOTE_LIMIT
 from annotation.services.hours import REST_HINT, REST_MINUTES
 from annotation.services.questions import LENGTH as QUESTION_LENGTH
+from annotation.services.screens import LookedBack
 from annotation.services.seat import POSTPONED_LIMIT, postponed_positions
 from annotation.services.wording import wording_of
 from annotation.templatetags.seat import connector_text, in_language, unlike
@@ -38,6 +39,48 @@ REASON_KEYS = {
 
 
 AT_ONCE = 9  # rows that have a digit each, as the script has it (`sheet.js`)
+
+
+@dataclass(frozen=True)
+class Closed:
+    """Why nothing of a part can be changed: what stands above its screens, and what is said to who tries."""
+
+    title: str | Promise
+    rest: str | Promise
+    why: str | Promise
+
+
+CLOSED = {
+    "campaign": Closed(
+        _("Campaign closed"),
+        _("to look at; nothing is judged in this campaign any more"),
+        _("This campaign is closed: nothing is judged in it any more."),
+    ),
+    "round": Closed(
+        _("Round closed"),
+        _("to look at; nothing is judged in it any more"),
+        _("This round is closed; ask the manager to open it again."),
+    ),
+    "batch": Closed(
+        _("Batch closed"),
+        _("to look at; all its answers are frozen"),
+        _("The batch of this part is closed: all its answers are frozen."),
+    ),
+    "part": Closed(
+        _("Part handed in"),
+        _("to look at; the manager can give the part back to you"),
+        _("This part was handed in; ask the manager to give it back to you."),
+    ),
+}
+
+
+def closed_by(campaign: Campaign, part: dict[str, Any]) -> str:
+    """Which of these closes a part, the widest first; "" where it can be judged."""
+    if part["closed"]:
+        return "campaign" if campaign.closed_at else "round"
+    if not part["handed_in"]:
+        return ""
+    return "batch" if part["frozen"] else "part"
 
 
 @dataclass(frozen=True)
@@ -108,8 +151,7 @@ def page_data(
     shown: dict[str, Any] | None,
     held: list[dict[str, Any]],
     standing: dict[str, Any],
-    recent: list[dict[str, Any]],
-    partial: bool,
+    before: LookedBack,
 ) -> dict[str, Any]:
     """Who sits here, the rules of the seat, the screens ahead, every word the script may say."""
     protocol, wording = get_protocol(campaign.protocol), wording_of(campaign)
@@ -147,8 +189,14 @@ def page_data(
         "words": _words(wording),
         "shown": shown,
         "screens": held,
-        "recent": recent,
-        "partial": partial,
+        "recent": before.screens,
+        "partial": before.partial,
+        "closed": before.closed,
+        "whyClosed": {
+            name: {"title": str(closed.title), "rest": str(closed.rest), "why": str(closed.why)}
+            for name, closed in CLOSED.items()
+        },
+        "closedBy": {part["index"]: closed_by(campaign, part) for part in standing["parts"]},
         "progress": standing,
         "postponed": postponed_positions(campaign, expert_id=expert.pk),
     }
@@ -261,7 +309,7 @@ WORDS: dict[str, str | Promise] = {
     "refused": _("Not saved: {unit}"),
     "keptAside": _(
         "Part of it was withdrawn, or given to somebody else, before your answer arrived. What you answered there is "
-        "kept for the project manager and does not count."
+        "kept for the manager and does not count."
     ),
     "notAsked": _("Not asked: {unit}"),
     "notReadable": _("This page cannot read what it kept here; another version of it may have stored that."),
@@ -291,15 +339,13 @@ WORDS: dict[str, str | Promise] = {
         "One answer has not reached the server. It stays in this browser and is sent when you sign in here again. "
         "Sign out?"
     ),
-    # questions, words, handed-in parts
+    # questions, words
     "asked": _("On its way: the answer will appear under “My questions”."),
     "newAnswers": _("new answers: {n}"),
     "newGuidelines": _("The guidelines have changed. Answers on this page go on under the version it shows."),
     "seeChange": _("See what is new"),
     "wordsComing": _("Looking for the words …"),
     "noWords": _("Word boundaries need the network; they are not there now."),
-    "closedPart": _("This part was handed in; ask the project manager to give it back to you."),
-    "closedRound": _("This round is closed; ask the project manager to open it again."),
     # dialogs
     "nothingFound": _("Nothing found."),
     "nothingAnswered": _("Nothing answered yet."),
@@ -308,6 +354,8 @@ WORDS: dict[str, str | Promise] = {
     "keyTaken": _("That key is taken by: {action}"),
     "reasonKey": _("why a row is wrong: {reason}"),
     "correcting": _("Correction"),
+    "leave": _("Leave as it was"),
+    "goOn": _("Go on judging"),
     "unit": _("Unit {n}"),
     "nothingBefore": _("There is no earlier answer."),
 }

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.models import Membership
 from annotation.permissions import EXPERT, MANAGER, PersonRequest, members_only
-from annotation.services.settled import is_open, settled_against, settled_items
+from annotation.services.settled import is_open, settled_among, settled_items
 from annotation.services.wording import wording_of
 from annotation.views.campaign_page import campaign_page
 from annotation.views.notice import after_notice
@@ -25,7 +25,7 @@ def settled(request: PersonRequest, member: Membership) -> HttpResponse:
         "campaign": campaign,
         "wording": wording_of(campaign),
         "open": is_open(campaign),
-        "lines": settled_against(campaign, request.user),
+        "settled": settled_among(campaign, request.user),
     }
     return render(request, "annotation/settled.html", context)
 

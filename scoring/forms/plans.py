@@ -29,7 +29,7 @@ class PlanForm(forms.Form):
 PLANNED = {
     "aggregate": _("Aggregate error rate"),
     "instance": _("Instance error rate"),
-    "share": _("Share of triples"),
+    "share": _("Share of plausible triples"),
     "auc": _("AUC"),
 }
 

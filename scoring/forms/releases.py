@@ -28,8 +28,7 @@ class ReleaseForm(forms.Form):
         label=_("Seed"),
         min_value=0,
         max_value=2**31 - 1,
-        initial=0,
-        help_text=_("Which items fall into dev."),
+        help_text=_("Which items fall into dev. Without a new split it is not used."),
     )
     by_head = forms.BooleanField(
         label=_("Triples of one head stay on one side"),
@@ -39,6 +38,7 @@ class ReleaseForm(forms.Form):
 
     def __init__(self, *args: Any, campaign: Campaign, has_splits: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["seed"].initial = campaign.seed
         split = self.fields["split"]
         assert isinstance(split, forms.ChoiceField)
         split.choices = _split_choices(campaign, has_splits=has_splits)

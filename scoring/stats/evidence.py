@@ -153,10 +153,10 @@ def middle(seconds: Floats) -> Middle:
     >>> found.median, found.quartiles
     (6.0, (5.0, 7.0))
     >>> middle(np.array([])).reason
-    'No time was measured.'
+    'No active time was measured.'
     """
     if seconds.size == 0:
-        return Middle(n=0, median=None, quartiles=None, reason=say("No time was measured."))
+        return Middle(n=0, median=None, quartiles=None, reason=say("No active time was measured."))
     low, half, high = np.quantile(seconds, [0.25, 0.5, 0.75])
     return Middle(n=int(seconds.size), median=float(half), quartiles=(float(low), float(high)))
 

@@ -18,7 +18,7 @@ from annotation.protocol.base import get_protocol
 from annotation.protocol.sentences import Sentence
 from annotation.services.sentences import translated
 from annotation.services.wording import wording_of
-from annotation.templatetags.manage import label_word, reason_word
+from annotation.templatetags.manage import breakable, label_word, reason_word, split_word
 from annotation.templatetags.seat import in_language
 from scoring import reports
 from scoring.views.papers import Texts, papers_on
@@ -28,14 +28,11 @@ from scoring.views.words import (
     MEASURES,
     MODEL_TITLES,
     NOISE_MODELS,
-    SPLITS,
     STATE_WORDS,
     VALUES,
 )
 
 register = template.Library()
-
-LONG_WORDS = 20  # letters; shorter ones stay in one piece
 
 
 def minus(figures: str) -> str:
@@ -111,10 +108,7 @@ def rate_reasons(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return reports.reasons([rate for rate in rates if rate["percent"] is None])
 
 
-@register.filter
-def split_word(split: str) -> str:
-    """A split in words."""
-    return str(SPLITS.get(split, split))
+register.filter(split_word)
 
 
 @register.filter
@@ -185,12 +179,7 @@ def answer_title(code: str, campaign: Campaign) -> str:
     return in_language(wording_of(campaign).answer_words(get_protocol(campaign.protocol).answer(code)))
 
 
-@register.filter
-def breakable(words: str) -> str:
-    """Long words joined by slashes, which a narrow cell may break behind each."""
-    if len(words) < LONG_WORDS:
-        return words
-    return format_html_join(SafeString("/<wbr>"), "{}", ((word,) for word in words.split("/")))
+register.filter(breakable)
 
 
 @register.filter

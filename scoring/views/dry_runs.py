@@ -19,6 +19,7 @@ from annotation.services.dry_runs import (
     DryRunPlan,
     Source,
     decision_of,
+    fresh_items,
     gate_of,
     last_dry_run,
     open_dry_run,
@@ -34,6 +35,7 @@ from annotation.services.round_progress import RoundLine, line_of
 from annotation.services.rounds import round_of
 from annotation.services.sentences import translated
 from annotation.services.spot_checks import likely_to_judge
+from annotation.services.ways_on import ways_on
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 from scoring.forms.dry_runs import DryRunForm, OverrideForm
@@ -125,7 +127,11 @@ def _new_page(
     planned: DryRunPlan | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    context: dict[str, Any] = {"form": form, "plan": planned}
+    context: dict[str, Any] = {
+        "form": form,
+        "plan": planned,
+        "nothing_left": not form.is_bound and not fresh_items(member.campaign).exists(),
+    }
     if planned is not None:
         pseudonyms = {one.user.username: one.pseudonym for one in form.by_pk.values()}
         context["people"] = [pseudonyms.get(name, name) for name in planned.experts]
@@ -239,12 +245,15 @@ def _page(
     asked = gate_of(round_)
     outcome = round_.outcome or {}
     ranked = ranking(round_) if _tells(line, decision) else None
+    is_last = last is not None and last.pk == round_.pk
+    goes_on = is_last and decision is not None and member.role == MANAGER and not member.campaign.closed_at
     context = {
         "line": line,
         "round": round_,
         "outcome": outcome,
         "decision": decision,
-        "is_last": last is not None and last.pk == round_.pk,
+        "is_last": is_last,
+        "ways": ways_on(round_) if goes_on else None,
         "gate": asked,
         "gate_title": asked and FIGURES[asked.coefficient].title,
         "figures": [

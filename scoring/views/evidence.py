@@ -1,5 +1,6 @@
 """Evidence about how experts worked: shown once nobody judges blindly any more, or by a recorded look."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import HttpResponse
@@ -21,5 +22,15 @@ def evidence(request: PersonRequest, member: Membership) -> HttpResponse:
     if not still or request.method == "POST":
         if still:
             write_peek(member.campaign, KIND, by=request.user, still=still)
-        context["document"] = evidence_report(member.campaign)
+        context["document"] = document = evidence_report(member.campaign)
+        context["shown"] = _shown(document["experts"])
     return campaign_page(request, member, "scoring/evidence.html", context, tab="reports")
+
+
+def _shown(experts: Sequence[Mapping[str, Any]]) -> dict[str, bool]:
+    """Which of the notes under the figures have something to explain: `untimed`, where screens came without a time."""
+    return {
+        "rest": any(one["rest"] for one in experts),
+        "timed": any(one["seconds"]["n"] for one in experts),
+        "untimed": any(one["seconds"]["n"] == 0 for one in experts),
+    }

@@ -94,7 +94,8 @@ MODELS: Texts = (
 )
 COMPOSITION: Texts = (
     _(
-        "% unseen compares with the nodes of a training set. It is blank where none is given; that is not zero."
+        "% unseen compares with the nodes of a training set. Where none is given, the page leaves it out and files "
+        "leave it blank; that is not zero."
     ),
     _("One triple stands in dev and in test, and xReason has five triples: read the number with every row."),
 )

@@ -15,6 +15,7 @@ from annotation.services.errors import Refused
 from annotation.services.jobs import worker_health
 from annotation.services.readings import RELEASE, answers_to_come
 from annotation.services.sentences import translated
+from annotation.services.unsettled import Unsettled, unsettled
 from annotation.tasks import wake
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
@@ -58,8 +59,10 @@ def _page(
     request: PersonRequest, member: Membership, form: ReleaseForm, *, status: int = 200
 ) -> HttpResponse:
     campaign = member.campaign
+    warns = member.role == MANAGER and campaign.label_version > 0
     context = {
         "form": form,
+        "unsettled": unsettled(campaign, imported=True) if warns else Unsettled(),
         "releases": campaign.releases.all(),
         "job": Job.objects.filter(campaign=campaign, kind=KIND).order_by("-id").first(),
         "worker": worker_health(),

@@ -50,12 +50,14 @@ def report_items(request: PersonRequest, member: Membership, kind: str) -> HttpR
         context["refusal"] = translated(refusal.message)
         return _page(request, member, context, status=400)
     page = Paginator(behind.items, PAGE).get_page(request.POST.get("page", request.GET.get("page")))
+    lines = lines_on(campaign, behind, page)
     context |= {
         "behind": behind,
         "counted": COUNTED.get(number.of, number.of),
         "unit": UNITS[behind.unit],
         "page": page,
-        "lines": lines_on(campaign, behind, page),
+        "lines": lines,
+        "tells": any(line.told for line in lines),
         "search": {
             "query": "?" + urlencode({name: request.GET[name] for name in request.GET if name != "page"})
         },
@@ -95,7 +97,10 @@ def lines_on(campaign: Campaign, behind: Behind, page: "Page[int]") -> list[Line
 
 
 def _told(campaign: Campaign, said: Sequence[tuple[str, str]]) -> list[str]:
-    """Who answered what; without names, the label, or the labels before and after."""
+    """Who answered what, and what after it; without names, the label, or the labels before and after."""
     if not any(name for name, _code in said):
         return [" → ".join(state_word(code, campaign) for _name, code in said)] if said else []
-    return [f"{name}: {answer_title(code, campaign)}" for name, code in said]
+    by_name: dict[str, list[str]] = {}
+    for name, code in said:
+        by_name.setdefault(name, []).append(str(answer_title(code, campaign)))
+    return [f"{name}: {' → '.join(titles)}" for name, titles in by_name.items()]

@@ -464,10 +464,16 @@ def _agreement_page(request: PersonRequest, member: Membership) -> HttpResponse:
         "coefficients": [COEFFICIENTS[name] for name in SHOWN[campaign.protocol]],
         "of_groups": [COEFFICIENTS[name] for name in SHOWN_BY_GROUP[campaign.protocol]],
         "of_pairs": [COEFFICIENTS[name] for name in _OF_PAIRS[campaign.protocol]],
+        "undefined_pairs": _has_undefined_pairs(evaluation.result) if evaluation else False,
         "choice": Choice(Options(), "?"),
         "worker": worker_health(),
     }
     return campaign_page(request, member, "scoring/agreement.html", context, tab="reports")
+
+
+def _has_undefined_pairs(document: Document) -> bool:
+    """Whether a reason stands beside any of the pairs."""
+    return any(pair["coefficients"]["cohen"].get("reason") for pair in document["pairs"])
 
 
 LOPSIDED = 80  # per cent of the judgements; beyond it chance alone makes for most of the agreement

@@ -314,11 +314,3 @@ UNITS: dict[str, Text] = {
     "answers": _("Answers"),
     "translations": _("Translations"),
 }
-
-SPLITS: dict[str, Text] = {
-    "test": _("test"),
-    "dev": _("dev"),
-    "train": _("train"),
-    "all": _("all items"),
-    "other": _("other"),
-}

@@ -26,7 +26,8 @@ let undoable = []; // screens put off since the last answer: the key for "back" 
 export const sheet = () => current?.sheet ?? null;
 export const isCorrecting = () => Boolean(current?.correcting);
 /** "", or why nothing of what is shown can be changed any more. */
-export const whyClosed = () => (current ? status.whyClosed(current.sheet.screen.part) : "");
+export const whyClosed = () => closedBy()?.why ?? "";
+const closedBy = () => current && status.closedBy(current.sheet.screen.part);
 
 /** Begin with what the server painted; `waitingEntries` are answers of an earlier visit still under way. */
 export async function begin({ flush, waitingEntries }) {
@@ -64,7 +65,8 @@ const clockOf = (screen) => `${screen.position}:${revisions(screen)}`;
 function show(what, event) {
   current = what;
   unitPainted(performance.now());
-  view.paint(what.sheet, { correcting: what.correcting, closed: Boolean(whyClosed()) });
+  const goesOn = resume !== null || supply.count() > 0;
+  view.paint(what.sheet, { correcting: what.correcting, closed: closedBy(), goesOn });
   tellUnsaved();
   status.clearCue();
   status.announce("");

@@ -12,6 +12,7 @@ const rulings = byId("precedent-list");
 let jump = () => {};
 let asked = 0;
 let { partial } = seat; // whether answers are out of sight, as the server said last
+let { closed } = seat; // whether others were given in closed rounds, which are not shown
 
 export function onJump(act) {
   jump = act;
@@ -59,9 +60,10 @@ function ruling({ about, key, text, items }) {
 function fill(screens) {
   const searched = byId("search-text").value.trim() !== "";
   const hides = partial && screens.length < record.LENGTH;
-  const none = searched ? say("nothingFound") : hides ? "" : say("nothingAnswered");
+  const none = searched ? say("nothingFound") : hides || closed ? "" : say("nothingAnswered");
   byId("history-said").textContent = screens.length ? "" : none;
   byId("history-partial").hidden = !hides;
+  byId("history-closed").hidden = !closed;
   put(list, screens.map(line));
 }
 
@@ -73,7 +75,7 @@ function line(screen) {
   open.dir = "auto";
   const [first] = screen.rows;
   if (isCompound) put(open, [element("span", "title", screen.compound)]);
-  else put(open, [...chips(first.head), element("span", "muted", ` ${first.relation} `), ...chips(first.tail)]);
+  else put(open, triple(first));
   open.addEventListener("click", (event) => {
     event.preventDefault();
     byId("history-dialog").close();
@@ -81,6 +83,13 @@ function line(screen) {
   });
   item.append(open, signs(screen));
   return item;
+}
+
+function triple({ head, relation, tail }) {
+  const connector = element("span", "muted");
+  connector.lang = seat.language;
+  put(connector, chips(seat.connectors[relation]?.text ?? relation));
+  return [...chips(head), " ", connector, " ", ...chips(tail), " ", element("span", "small muted", `(${relation})`)];
 }
 
 function signs(screen) {
@@ -114,7 +123,7 @@ byId("search-form").addEventListener("submit", async (event) => {
   if (turn !== asked) return;
   if (code === 200 && body) {
     showRulings(body.precedents);
-    partial = body.partial;
+    ({ partial, closed } = body);
     fill(body.units);
   } else byId("history-said").textContent = say("searchFailed");
 });

@@ -82,17 +82,13 @@ export function showProgress(part) {
   byId("progress-text").textContent = `${own.done} / ${own.total}`;
 }
 
-/** Handed in, or in a round that is closed: its answers can be looked at, not changed. Says why, or "". */
-export function whyClosed(part) {
-  const own = standing.parts.find((one) => one.index === part);
-  if (own?.closed) return say("closedRound");
-  return own?.handed_in ? say("closedPart") : "";
-}
+/** What is said of a part whose answers can be looked at, not changed; undefined where they can be. */
+export const closedBy = (part) => seat.whyClosed[seat.closedBy[part]];
 
 /** What people call a part; one that came since this page was opened goes by its number. */
 export const partName = (part) => standing.parts.find((one) => one.index === part)?.name ?? say("part", { part: part + 1 });
 
-export const partIsDone = (part) => standing.parts.some((one) => one.index === part && one.done >= one.total) && !whyClosed(part);
+export const partIsDone = (part) => standing.parts.some((one) => one.index === part && one.done >= one.total) && !closedBy(part);
 
 /** Answers of the managers that were not read yet; the way to them. */
 export function showNewAnswers(n) {

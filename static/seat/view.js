@@ -17,22 +17,32 @@ let wordStarts = {}; // of the screen on the page, by assignment; empty where no
 
 export const hasDesk = () => desk !== null;
 
-/** Show a whole screen. */
-export function paint(sheet, { correcting, closed }) {
+/** Show a whole screen. `closed` says why it can only be looked at; `goesOn`, that something is open beside it. */
+export function paint(sheet, { correcting, closed, goesOn }) {
   desk.hidden = false;
   wordStarts = {};
   byId("nothing-left").hidden = true;
   desk.dataset.position = sheet.screen.position;
-  desk.classList.toggle("is-correction", correcting);
-  byId("correction").hidden = !correcting || closed;
-  byId("leave").hidden = !correcting;
-  byId("closed").hidden = !closed;
-  save.disabled = closed;
+  desk.classList.toggle("is-correction", correcting && !closed);
+  byId("correction").hidden = !correcting || Boolean(closed);
+  byId("leave").hidden = !correcting || (Boolean(closed) && !goesOn);
+  byId("leave").querySelector(".word").textContent = say(closed ? "goOn" : "leave");
+  paintClosed(closed);
   if (isCompound) paintCompound(sheet);
   else paintTriple(sheet);
   paintAnswers(sheet, correcting);
   window.scrollTo(0, 0);
   heading.focus({ preventScroll: true });
+}
+
+/** Above what can only be looked at stands why, and what would change it is away; who tries an answer is told. */
+function paintClosed(closed) {
+  desk.classList.toggle("is-closed", Boolean(closed));
+  for (const node of desk.querySelectorAll(".answer, .verdicts")) node.disabled = false;
+  byId("closed").hidden = !closed;
+  if (!closed) return;
+  byId("closed").querySelector(".title").textContent = closed.title;
+  byId("closed").querySelector(".rest").textContent = closed.rest;
 }
 
 /** Show another step of the same screen; a reader goes on with its context. */

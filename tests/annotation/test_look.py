@@ -83,3 +83,39 @@ def test_it_calls_colours_by_their_names() -> None:
 def test_it_has_nothing_in_templates_that_the_policy_drops(what: str, pattern: str) -> None:
     for template in (BASE / "templates").rglob("*.html"):
         assert not re.search(pattern, template.read_text()), f"{what} in {template.name}"
+
+
+def rules_of(selector: str, *, sheet: str = "app.css") -> str:
+    """What a sheet says of a selector, wherever it says it."""
+    text = re.sub(r"/\*.*?\*/", "", (BASE / "static" / sheet).read_text(), flags=re.DOTALL)
+    blocks = re.findall(r"([^{}]+)\{([^{}]*)\}", text)
+    return " ".join(body for heads, body in blocks if selector in heads.strip().split(",\n"))
+
+
+@pytest.mark.parametrize(
+    ("selector", "says"),
+    [
+        (":is(h1, h2, h3):lang(zh)", "text-wrap: wrap"),
+        (".table.stacked [data-label]::before", "overflow-wrap: break-word"),
+        (".stack.loose > .stack", "--gap: var(--s4)"),
+        (".page-head > :first-child", "flex: 1 1"),
+        (".keep", "white-space: nowrap"),
+        ("time", "white-space: nowrap"),
+        (".choice", "gap: 1px"),
+    ],
+)
+def test_it_breaks_lines_where_words_and_figures_end(selector: str, says: str) -> None:
+    assert says in rules_of(selector)
+
+
+def test_chinese_cells_keep_the_narrow_dot_between_their_parts() -> None:
+    assert not rules_of(".items td:lang(zh)", sheet="manage.css")
+
+
+def test_no_percent_sign_is_torn_from_its_figure() -> None:
+    torn = [
+        str(path.relative_to(BASE))
+        for path in (BASE / "templates").rglob("*.html")
+        if re.search(r"(\d|\}\}|</strong>) %(?!\})", path.read_text())
+    ]
+    assert torn == []

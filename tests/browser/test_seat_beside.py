@@ -6,9 +6,10 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from annotation.models import Annotation, Assignment, HandIn, Item, Part, Question, Surplus, TimeEntry
+from annotation.models import Annotation, Assignment, HandIn, Item, Part, Question, Round, Surplus, TimeEntry
 from annotation.services import questions
 from tests.browser.conftest import SKIP_TIME, Seat, alive, all_saved, open_seat, position, press, skip
+from tests.factories import answer
 
 pytestmark = pytest.mark.browser
 
@@ -141,6 +142,77 @@ class TestHandedIn:
 
         assert badge(page) == "saved"
         assert seat.answers() == ["1"] * 10
+
+    def test_its_controls_are_away_until_something_open_is_shown(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        seat = seat_of("triple", units=2)
+        page = open_seat(context, seat)
+        press(page, "1")
+        all_saved(page)
+        HandIn.objects.create(part=Part.objects.get(), expert=seat.cast.ada)
+        controls = page.locator("#save, .seat-actions button:not([data-action=exact])")
+
+        page.goto(seat.url("judge/?position=1"))
+        alive(page)
+
+        assert not [one for one in controls.all() if one.is_visible()]
+        expect(page.locator("#closed")).to_have_text(
+            "✓ Part handed in · to look at; the manager can give the part back to you"
+        )
+        assert page.locator("#leave").inner_text().endswith("Go on judging")
+        HandIn.objects.all().delete()
+        page.reload()
+        alive(page)
+        assert [one for one in controls.all() if one.is_visible()]
+
+    def test_the_list_says_that_answers_of_closed_rounds_are_stored(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        seat = seat_of("triple", units=2)
+        main = seat.cast.campaign.rounds.get(kind="main")
+        part = Part.objects.get()
+        before = Round.objects.create(
+            campaign=main.campaign, kind="dry_run", guideline=main.guideline, state="closed", k=2
+        )
+        old = Part.objects.create(round=before, design=part.design, index=10_000)
+        first = next(row for row in seat.rows if row.expert == seat.cast.ada)
+        Assignment.objects.filter(pk=first.pk).update(round=before, part=old)
+        answer(Assignment.objects.get(pk=first.pk))
+        page = open_seat(context, seat)
+
+        press(page, "h")
+
+        expect(page.locator("#history-closed")).to_be_visible()
+        expect(page.locator("#history-said")).to_be_empty()
+
+    def test_the_list_says_in_words_what_joins_a_triple(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("triple", units=2))
+        press(page, "1", "h")
+        expect(page.locator("#history-list a")).to_contain_text("afterwards, PersonX wants")
+        expect(page.locator("#history-list a")).to_contain_text("(xWant)")
+
+
+@pytest.mark.parametrize(("rows", "cut"), [(40, False), (60, True)])
+def test_a_long_table_scrolls_in_its_box_and_shows_that_there_is_more(
+    context: BrowserContext, seat_of: SeatOf, rows: int, cut: bool
+) -> None:
+    page = open_seat(context, seat_of("triple", units=1))
+    box = page.evaluate(
+        """(rows) => {
+          const row = "<tr><th scope='row'>1</th><td>2</td></tr>";
+          const table = `<table class="table stacked"><tbody>${row.repeat(rows)}</tbody></table>`;
+          document.querySelector("main").innerHTML = `<div class="table-wrap tall">${table}</div>`;
+          const box = document.querySelector(".tall");
+          const shades = getComputedStyle(box).backgroundImage.match(/gradient\\(to top/g) ?? [];
+          return { cut: box.scrollHeight > box.clientHeight, shades: shades.length };
+        }""",
+        rows,
+    )
+
+    assert box == {"cut": cut, "shades": 2 if cut else 0}
 
 
 class TestQuestions:

@@ -27,6 +27,10 @@ from annotation.protocol.sentences import Sentence, listed, say
 from annotation.protocol.wording import Wording
 
 BOTH = ("compound", "triple")
+BESIDE_LABEL = {
+    "compound": say("The reasons of an answer, and the atoms it names."),
+    "triple": say("The detail of a third answer."),
+}
 # Between an item's key, a system and a run, where a shape has one cell for an item; no text is likely to hold it.
 JOINT = "␟"
 
@@ -115,6 +119,13 @@ class Adapter(ABC):
     content_type: ClassVar[str]
     carries: ClassVar[tuple[Sentence, ...]]
     lacks: ClassVar[tuple[Sentence, ...]]
+    lacks_beside_label: ClassVar[bool] = (
+        False  # what an answer holds beside its label, which the protocols differ in
+    )
+
+    def lacks_of(self, protocol: str) -> tuple[Sentence, ...]:
+        """What this shape does not hold of a campaign of this protocol."""
+        return (*self.lacks, BESIDE_LABEL[protocol]) if self.lacks_beside_label else self.lacks
 
     def knows(self, found: Given) -> bool:
         """Whether the files are certainly of this shape and of no other that is read here."""

@@ -74,10 +74,9 @@ class Doccano(Adapter):
     )
     lacks = (
         say("Several labels of one text by the same person, spans and relations: they are refused."),
-        say(
-            "Earlier answers, rounds, parts and slots, details, reasons, atoms, marks of doubt, times of day."
-        ),
+        say("Earlier answers, rounds, parts and slots, marks of doubt, times of day."),
     )
+    lacks_beside_label = True
 
     def knows(self, found: Given) -> bool:
         """Lines that name a text and its labels as doccano does; other files of objects name neither so."""

@@ -67,9 +67,10 @@ class HuggingFace(Adapter):
         ),
     )
     lacks = (
-        say("Earlier answers, rounds and parts, details, reasons, atoms, marks of doubt, times of day."),
+        say("Earlier answers, rounds and parts, marks of doubt, times of day."),
         say("Files that are named by code, and those that only the Hub holds: bring the whole folder."),
     )
+    lacks_beside_label = True
 
     def knows(self, found: Given) -> bool:
         try:

@@ -60,10 +60,9 @@ class LabelStudio(Adapter):
     )
     lacks = (
         say("Predictions and drafts: they are not read, and none are written."),
-        say(
-            "Earlier answers, rounds, parts and slots, details, reasons, atoms, marks of doubt, times of day."
-        ),
+        say("Earlier answers, rounds, parts and slots, marks of doubt, times of day."),
     )
+    lacks_beside_label = True
 
     def knows(self, found: Given) -> bool:
         if len(found.files) != 1:

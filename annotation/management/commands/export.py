@@ -93,15 +93,16 @@ class Command(AssayCommand):
         if options["names"]:
             audit(campaign, None, "names exported", {"format": options["format"]})
         record_reading(campaign, options["what"], by=None)
+        lacks = done.adapter.lacks_of(campaign.protocol)
         document = {
             "shape": done.adapter.name,
             "rows": done.n_items,
             "judgements": done.n_judgements,
             "left_out": done.left_out,
             "left_out_by_reason": dict(done.without),
-            "not_carried": list(done.adapter.lacks),
+            "not_carried": list(lacks),
         }
-        notes = not_carried(done.adapter)
+        notes = not_carried(done.adapter, lacks)
         if n := done.without["cannot_judge"]:
             notes.append(f"Not in the file: {counted(n, 'answer')} “cannot judge”.")
         if n := done.without["further_verdict"]:

@@ -94,9 +94,9 @@ def _in_shape(campaign: Campaign, paths: Sequence[Path], shape_name: str, **opti
         raise FormatError(say("The file holds no judgements."))
     repeats = options["round"] == Round.Kind.REPEAT
     report = import_judgements(campaign, judged, repeats=repeats, dry_run=options["dry_run"])
-    document = report.as_json() | {"shape": shape_name, "not_carried": list(file.adapter.lacks)}
+    document = report.as_json() | {"shape": shape_name, "not_carried": list(file.not_carried)}
     summary = describe(report, stored=not options["dry_run"])
-    return Outcome(document, "\n".join([summary, *not_carried(file.adapter)]), ok=report.ok)
+    return Outcome(document, "\n".join([summary, *not_carried(file.adapter, file.not_carried)]), ok=report.ok)
 
 
 def describe(report: JudgementReport, *, stored: bool) -> str:

@@ -1,6 +1,6 @@
 """Bring items into a campaign."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from annotation.management.base import (
     describe_issues,
 )
 from annotation.models import Campaign
+from annotation.protocol.sentences import Sentence
 from annotation.services.imports import Report, preview, store
 from annotation.services.item_files import read_item_file
 from annotation.services.judgements import RELEASED
@@ -111,12 +112,14 @@ def describe_shape(report: ShapeReport, *, stored: bool) -> str:
         head += " Nothing was stored."
     if document.get("without_item"):
         head += " Items are missing: bring them in first, then these judgements."
-    return "\n".join([head, *not_carried(report.file.adapter), *describe_issues(document)])
+    return "\n".join(
+        [head, *not_carried(report.file.adapter, report.file.not_carried), *describe_issues(document)]
+    )
 
 
-def not_carried(adapter: Adapter) -> list[str]:
+def not_carried(adapter: Adapter, sentences: Iterable[Sentence]) -> list[str]:
     """The sentences about what a shape cannot hold."""
-    return [f"not carried by {adapter.title}: {sentence}" for sentence in adapter.lacks]
+    return [f"not carried by {adapter.title}: {sentence}" for sentence in sentences]
 
 
 def unreadable(name: str, error: FormatError) -> Outcome:

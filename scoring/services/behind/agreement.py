@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from annotation.models import Campaign
+from annotation.protocol.base import get_protocol
 from annotation.services.exports import names_of
 from scoring.services.behind.number import (
     Behind,
@@ -56,7 +57,7 @@ def behind_agreement(campaign: Campaign, options: Options, number: Number) -> Be
     """Items of the round, of a pair of people, or of a row of a table; or answers of one category."""
     names = names_of(campaign, real=options.real_names).by_user
     if number.of in AGAIN:
-        return _again(repeats_of(campaign, names), number)
+        return _again(repeats_of(campaign, names), number, get_protocol(campaign.protocol).labels)
     if number.of not in (*OF_ITEMS, ANSWER):
         no_such_number(number.of, (*OF_ITEMS, ANSWER, *AGAIN))
     ratings, groups = ratings_of(campaign, names=names, round_kind=options.round, number=options.number)
@@ -131,8 +132,8 @@ def _chosen(people: Ratings, rows: Mask, n: int | None) -> Behind:
     )
 
 
-def _again(repeats: Repeats | None, number: Number) -> Behind:
-    """What people judged twice, and what moved on the scale."""
+def _again(repeats: Repeats | None, number: Number, labels: Sequence[str]) -> Behind:
+    """What people judged twice, and what moved on the scale; of each item what was said first and what again."""
     if repeats is None:
         no_such_number(number.of, OF_ITEMS)
     both = (repeats.first != MISSING) & (repeats.again != MISSING)
@@ -143,6 +144,16 @@ def _again(repeats: Repeats | None, number: Number) -> Behind:
     }[number.of]
     if number.a:
         rows = rows & np.array([person == number.a for person in repeats.person], dtype=np.bool_)
-    found = np.flatnonzero(rows).tolist()
-    items = list(dict.fromkeys(int(str(repeats.item[row])) for row in found))
-    return Behind(items=items, n=len(found), unit="answers")
+    of_item: dict[int, list[int]] = {}
+    for row in np.flatnonzero(rows).tolist():
+        of_item.setdefault(int(str(repeats.item[row])), []).append(row)
+    items, n = list(of_item), int(rows.sum())
+
+    def said(place: int) -> list[tuple[str, str]]:
+        return [
+            (repeats.person[row], labels[given[row]])
+            for row in of_item[items[place]]
+            for given in (repeats.first, repeats.again)
+        ]
+
+    return Behind(items=items, n=n, unit="items" if n == len(items) else "answers", said=said)

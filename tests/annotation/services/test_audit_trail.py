@@ -1,4 +1,4 @@
-"""What managers did, looked up: who, what, before and after; and that every action there is has its words."""
+"""What was done, looked up: who, what, before and after; and that every action there is has its words."""
 
 import ast
 import json

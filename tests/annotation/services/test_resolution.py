@@ -42,7 +42,7 @@ from annotation.services.rejudgement import (
 )
 from annotation.services.resolution import contrasts, open_resolution, plan_resolution
 from annotation.services.screens import progress
-from annotation.services.settled import is_open, settled_against
+from annotation.services.settled import is_open, settled_among
 from annotation.services.verify import verify
 from tests.factories import Cast, make_cast, make_judged, make_user, save_label, signed_in
 from tests.material import answer_everything, load_rows, new_campaign, triples
@@ -518,22 +518,22 @@ def test_an_expert_sees_what_was_settled_against_them_once_it_is_over(cast: Cast
     for slot, label in ((1, "0"), (2, "1")):
         again(round_, 4, slot, label)
     assert not is_open(cast.campaign)
-    assert settled_against(cast.campaign, cast.ada) == []
+    assert settled_among(cast.campaign, cast.ada).against == []
 
     close_again(cast.campaign, "resolution", 1, by=cast.mei)
 
-    (ada,) = settled_against(cast.campaign, cast.ada)
+    (ada,) = settled_among(cast.campaign, cast.ada).against
     assert (ada.item.position, ada.own["label"], ada.score and ada.score["label"]) == (2, "often", "rarely")
-    (lin,) = settled_against(cast.campaign, cast.lin)  # {0, 1} stays, and is implausible by the rule
+    (lin,) = settled_among(cast.campaign, cast.lin).against  # {0, 1} stays, and is implausible by the rule
     assert (lin.item.position, lin.own["label"], lin.score, lin.label) == (4, "often", None, "0")
     open_again = cast.campaign.rounds.create(
         kind="rejudgement", k=2, guideline=cast.campaign.guidelines.get()
     )
-    assert settled_against(cast.campaign, cast.ada) == []
+    assert settled_among(cast.campaign, cast.ada).against == []
     open_again.delete()
     arbitrate(cast.campaign, item_at(cast, 4), label="1", reason="Surely.", by=cast.mei)
-    assert [line.item.position for line in settled_against(cast.campaign, cast.lin)] == []
-    assert {line.item.position for line in settled_against(cast.campaign, cast.ada)} == {2, 4}
+    assert [line.item.position for line in settled_among(cast.campaign, cast.lin).against] == []
+    assert {line.item.position for line in settled_among(cast.campaign, cast.ada).against} == {2, 4}
 
 
 # Any history

@@ -276,7 +276,7 @@ def test_it_tells_somebody_without_a_campaign_what_to_do(cast: Cast) -> None:
     shown = signed_in(make_user("nora")).get("/").content.decode()
 
     assert "No campaign yet" in shown
-    assert "as soon as a project manager adds you" in shown
+    assert "as soon as a manager adds you" in shown
 
 
 # Language and colours

@@ -27,6 +27,7 @@ def test_it_reads_as_a_sentence_with_before_and_after(cast: Cast) -> None:
 
     page = text_of(client_of(cast.mei).get(PAGE))
 
+    assert "What was done in this campaign" in page
     assert "M1 settings changed title: Main → now New title" in page
 
 

@@ -9,7 +9,18 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.models import Assignment, AuditEntry, Campaign, Design, HandIn, Job, Membership, User, Worker
+from annotation.models import (
+    Assignment,
+    AuditEntry,
+    Campaign,
+    Design,
+    HandIn,
+    Job,
+    Membership,
+    Round,
+    User,
+    Worker,
+)
 from annotation.services.access import create_invitation
 from annotation.services.batches import close_batch, reopen_batch
 from annotation.services.campaign_state import archive_campaign, close_campaign
@@ -17,7 +28,7 @@ from annotation.services.items import restore, withdraw
 from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
-from tests.factories import Cast, answer, make_assignment, make_cast, make_triple, make_user
+from tests.factories import Cast, answer, make_assignment, make_cast, make_guideline, make_triple, make_user
 from tests.material import answer_everything, compounds, load_rows, new_campaign, save, sheet, triples
 from tests.pages import body_of, client_of, text_of
 
@@ -414,6 +425,18 @@ def test_it_says_where_an_item_lacks_an_expert(mei: User, tmp_path: Path) -> Non
     assert "No unit is torn between two parts · holds".replace(" · ", " ✓ ") in checks
 
 
+def test_where_a_violation_may_come_from_is_told_only_of_one_that_is_there(mei: User, tmp_path: Path) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    client = client_of(mei)
+    assert "Earlier versions" not in text_of(client.get(HOME + "verify/"))
+    older = campaign.guidelines.get()
+    make_guideline(campaign)
+    Round.objects.update(guideline=older)
+    assert "Earlier versions left a round that was opened again under the older one." in text_of(
+        client.get(HOME + "verify/")
+    )
+
+
 def test_it_is_wholly_chinese_where_that_is_chosen(mei: User, tmp_path: Path) -> None:
     a_campaign(mei, tmp_path)
 
@@ -428,8 +451,10 @@ def test_it_shows_a_part_with_its_experts(mei: User, tmp_path: Path) -> None:
     campaign = a_campaign(mei, tmp_path)
     hand_in_everything(campaign)
 
-    page = text_of(client_of(mei).get(HOME + "parts/0/"))
+    shown = client_of(mei).get(HOME + "parts/0/")
+    page = text_of(shown)
 
+    assert f'href="{HOME}assign/" aria-current="page"' in body_of(shown)
     assert "Part 1 3 triples" in page
     assert "A1 0 / 3" in page
     assert client_of(mei).get(HOME + "parts/9/").status_code == 404

@@ -291,4 +291,6 @@ class TestVersions:
         make_guideline(cast.campaign)
         acknowledge(cast.campaign.memberships.get(user=cast.ada), version=2)
 
-        assert "Guidelines v2 · acknowledged 1/2" in text_of(mei.get(HOME))
+        shown = text_of(mei.get(HOME))
+        assert "Guidelines v2 · acknowledged by 1 of the 2 experts who were there before it" in shown
+        assert "Who joined later began with it and is not asked." in text_of(mei.get(VERSIONS))

@@ -43,6 +43,17 @@ def test_it_shows_one_s_own_days_only(cast: Cast) -> None:
     assert "14 min" not in signed_in(cast.ada).get(ADDRESS).content.decode()
 
 
+def test_on_narrow_screens_each_figure_has_its_name_beside_it(cast: Cast) -> None:
+    """And what is nothing is left out: a cell without a name is not shown there."""
+    record(cast.campaign, cast.ada, kind="guideline", seconds=600, client_key=uuid4())
+    body = signed_in(cast.ada).get(ADDRESS).content.decode()
+
+    assert body.count('<table class="table stacked">') == 2
+    for name in ("Saved units", "Guidelines", "Counts", "Page in sight"):
+        assert f'<td class="num" data-label="{name}">' in body
+    assert 'data-label="Practice"' not in body
+
+
 def test_it_enters_a_correction_and_shows_its_reason(cast: Cast) -> None:
     client = signed_in(cast.ada)
 

@@ -130,6 +130,17 @@ def test_it_says_that_nobody_was_given_an_item(mei: User, tmp_path: Path) -> Non
     assert "0/0 given to nobody yet · undecided" in text_of(client_of(mei).get(ITEMS))
 
 
+def test_it_calls_a_split_as_other_pages_do(mei: User, tmp_path: Path) -> None:
+    load_rows(campaign_of(mei), [row | {"split": "dev"} for row in triples(1)], tmp_path)
+    client = client_of(mei)
+    client.post("/language/", {"language": "zh-hans"})
+
+    page = text_of(client.get(ITEMS))
+
+    assert "开发集" in page
+    assert "dev" not in page
+
+
 def test_it_marks_the_text_that_took_anothers_place(mei: User, tmp_path: Path) -> None:
     campaign = campaign_of(mei)
     load_rows(campaign, triples(2), tmp_path)

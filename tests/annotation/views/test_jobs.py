@@ -31,6 +31,7 @@ def make_job(cast: Cast, state: str, **fields: object) -> Job:
 
 def test_it_lists_jobs_with_their_state_and_what_they_say(cast: Cast) -> None:
     make_job(cast, "done")
+    assert "What it says" not in text_of(client_of(cast.mei).get(JOBS))  # none says anything
     make_job(cast, "failed", kind="agreement", message="<b>line 3</b>: no")
     make_job(cast, "running", kind="agreement", arguments={"part": 12}, progress=3, total=9)
 
@@ -41,6 +42,7 @@ def test_it_lists_jobs_with_their_state_and_what_they_say(cast: Cast) -> None:
     assert "Agreement ✗ failed <b>line 3</b>: no" in page
     assert "Agreement in part ? › running 3/9" in page
     assert "<b>line" not in body_of(response)
+    assert "What it says" in page
 
 
 def test_it_refreshes_itself_only_while_something_is_unfinished(cast: Cast) -> None:

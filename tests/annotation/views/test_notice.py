@@ -152,3 +152,21 @@ def test_what_is_read_beside_the_work_leads_back_to_it(
     body = ada.get(address).content.decode()
 
     assert f'<a class="button" href="{back}">' in body
+
+
+def test_who_does_not_judge_is_asked_to_confirm_nothing(cast: Cast) -> None:
+    cast.vera.notice_read_at = None
+    cast.vera.save()
+
+    body = signed_in(cast.vera).get(NOTICE).content.decode()
+
+    assert "Experts read this before they judge the first unit." in body
+    assert "Please read this before you judge" not in body
+    assert "go on" not in body
+    assert '<a class="button" href="/account/">' in body
+
+
+def test_the_start_page_says_who_one_is_in_a_sentence(cast: Cast, ada: Client) -> None:
+    assert "You are an expert, A1" in ada.get("/").content.decode()
+    assert "You are a viewer, " in signed_in(cast.vera).get("/").content.decode()
+    assert "You are a manager, " in signed_in(cast.mei).get("/").content.decode()

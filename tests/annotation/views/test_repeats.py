@@ -42,6 +42,17 @@ def test_a_look_stores_nothing_and_a_confirmation_draws(campaign: Campaign, mei:
     assert len(upcoming(campaign)) == 24
 
 
+def test_where_nothing_is_open_it_offers_no_plan(campaign: Campaign, mei: Client) -> None:
+    address = reverse("repeats", args=["main"])
+    assert "Look at the plan" in text_of(mei.get(address))
+    campaign.rounds.get(kind="main").assignments.filter(answered_at__isnull=True).update(
+        withdrawn_at=timezone.now()
+    )
+    page = text_of(mei.get(address))
+    assert "No repeat can be drawn now" in page
+    assert "Look at the plan" not in page
+
+
 def test_the_second_of_two_confirmations_is_refused(campaign: Campaign, mei: Client) -> None:
     address = reverse("repeats", args=["main"])
     after = hidden(mei.post(address, WISH), "after")

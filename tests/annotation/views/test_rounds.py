@@ -96,6 +96,21 @@ def test_a_due_date_is_stored_written_down_and_taken_away(mei: Client, campaign:
     assert mei.post(f"{ROUNDS}party/1/due/", {"due_on": ""}).status_code == 404
 
 
+def test_a_round_in_which_all_is_judged_says_so_and_asks_for_no_day(mei: Client, campaign: Campaign) -> None:
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+    main = campaign.rounds.get(kind=Round.Kind.MAIN)
+    judged(main, only="ada")
+    page = mei.get(ROUNDS)
+    assert "Main round › open 40 / 80" in text_of(page)
+    assert "/main/0/due/" in body_of(page).replace(f"/main/{main.number}/", "/main/0/")
+    judged(main)
+    page = mei.get(ROUNDS)
+    assert "Main round ✓ all judged 80 / 80" in text_of(page)
+    assert "/due/" not in body_of(page)
+    main.designs.update(closed_at=timezone.now())
+    assert "Main round ✓ batches closed 80 / 80" in text_of(mei.get(ROUNDS))
+
+
 def test_who_is_late_gets_a_reminder_in_both_languages_without_a_name(
     mei: Client, campaign: Campaign
 ) -> None:
@@ -180,7 +195,7 @@ def test_the_campaigns_page_follows_a_dry_run_to_the_main_round(mei: Client, cam
     Round.objects.filter(pk=main.pk).update(due_on="2030-12-14")
     shown = steps(mei.get(HOME))
     assert '<li class="done">Dry run 2' in shown
-    assert "(day 1, due 2030-12-14)" in shown
+    assert '(day 1, due <span class="keep">2030-12-14</span>)' in shown
     assert shown.index("Main round") < shown.index("Spot check") < shown.index("Resolution")
     assert next_line(mei).startswith("The experts judge: 0 of 32 judgements are there. Waiting for A1, A2.")
 
@@ -284,6 +299,23 @@ class TestSteps:
         assert "Spot check (under way)" in text_of(mei.get(HOME)).replace("  ", " ")
         close_round(round_, outcome={}, by=None)
         assert self.states(campaign)["spot_check"] == "done"
+
+    def test_a_resolution_is_not_done_while_items_contrast_that_nothing_has_settled(
+        self, campaign: Campaign
+    ) -> None:
+        self.to_the_labels(campaign)
+        share = Share(items=[campaign.items.earliest("pk").pk], experts=[User.objects.get(username="ada")])
+        close_round(
+            open_round(campaign, Round.Kind.RESOLUTION, shares=[share], settings={}, by=None),
+            outcome={},
+            by=None,
+        )
+
+        def resolution(contrasts: int) -> str:
+            found = overview(campaign).steps_with(contrasts=contrasts)
+            return next(step.state for step in found if step.name == "resolution")
+
+        assert (resolution(0), resolution(5)) == ("done", "unsettled")
 
     def test_labels_are_not_done_while_answers_are_to_come(self, campaign: Campaign) -> None:
         assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)

@@ -535,6 +535,19 @@ class TestLookingBack:
         assert [screen["position"] for screen in found["units"]] == [2]
         assert "Nothing found." in nothing
 
+    @pytest.mark.parametrize(
+        ("language", "joined"), [("en", "afterwards, PersonX wants"), ("zh-hans", "之后， PersonX 想要")]
+    )
+    def test_what_joins_a_triple_stands_there_in_words(self, language: str, joined: str) -> None:
+        """As it stands on the judging page; the relation's own name, which can be searched for, behind it."""
+        cast = make_work("triple", units=1)
+        answer(rows_of(cast.ada)[0], "1")
+        client = client_of(cast.ada)
+        client.cookies["django_language"] = language
+        for page in ("history/", "history/?q=xWant", "my-questions/?position=1"):
+            shown = text_of(client.get(at(page)))
+            assert f"PersonX finish a marathon {joined} PersonX rest 1 (xWant)" in shown
+
     def test_each_of_ones_own_answers_says_of_which_part_it_is(self) -> None:
         cast = make_work("triple", units=3)
         answer(rows_of(cast.ada)[0], "1")
@@ -622,6 +635,72 @@ class TestOutOfSight:
             assert OUT_OF_SIGHT not in text_of(ada.get(at(page)))
         assert page_data(ada.get(at("judge/")).content)["partial"] is False
         assert OUT_OF_SIGHT not in text_of(ada.get(at("judge/"), {"position": 90000}))
+
+
+CLOSED_ROUNDS = (
+    "What you answered in rounds that are closed by now is stored. It is not shown here while another round of this "
+    "campaign is open."
+)
+
+
+class TestClosedRounds:
+    """Answers of closed rounds are not shown while another is open, in which they might be judged again."""
+
+    @pytest.fixture
+    def cast(self) -> Cast:
+        """Ada answered in a round that is closed by now; the main round is open, and she has nothing in it."""
+        cast = make_work("triple", units=3)
+        main = cast.campaign.rounds.get(kind="main")
+        before = Round.objects.create(
+            campaign=cast.campaign, kind="dry_run", guideline=main.guideline, state="closed", k=2
+        )
+        Part.objects.update(round=before)
+        Assignment.objects.update(round=before)
+        make_part(main, 7)
+        answer(rows_of(cast.ada)[0], "1")
+        return cast
+
+    @pytest.mark.parametrize("words", ["", "nothing-like-it"])
+    def test_looking_back_says_so(self, cast: Cast, words: str) -> None:
+        ada = client_of(cast.ada)
+        response = ada.get(at("history/"), {"q": words})
+
+        assert CLOSED_ROUNDS in text_of(response)
+        assert "Nothing answered yet." not in text_of(response)
+        found = ada.get(at("history/"), {"q": words}, headers={"Accept": "application/json"}).json()
+        assert (found["units"], found["closed"], found["partial"]) == ([], True, False)
+
+    def test_the_script_is_told_too(self, cast: Cast) -> None:
+        assert page_data(client_of(cast.ada).get(at("judge/")).content)["closed"] is True
+
+    def test_beside_answers_of_an_open_round_it_is_said_as_well(self, cast: Cast) -> None:
+        item = make_triple(cast.campaign, 70)
+        answer(make_assignment(item, cast.ada, part=Part.objects.get(index=7), position=70))
+        page = client_of(cast.ada).get(at("history/"))
+
+        assert CLOSED_ROUNDS in text_of(page)
+        assert page.content.decode().count('class="history-item"') == 1
+
+    def test_once_no_round_is_open_they_are_shown(self, cast: Cast) -> None:
+        cast.campaign.rounds.update(state="closed")
+        page = client_of(cast.ada).get(at("history/"))
+
+        assert CLOSED_ROUNDS not in text_of(page)
+        assert page.content.decode().count('class="history-item"') == 1
+
+    def test_nothing_is_said_to_who_answered_nothing_there(self, cast: Cast) -> None:
+        page = text_of(client_of(cast.lin).get(at("history/")))
+
+        assert CLOSED_ROUNDS not in page
+        assert "Nothing answered yet." in page
+
+    def test_a_hidden_repeat_changes_nothing_of_it(self) -> None:
+        """Its round is none that an expert knows: it goes by the round of its part."""
+        cast = make_work("triple", units=3)
+        again = answer(make_repeat(answer(rows_of(cast.ada)[0], "1"), position=300))
+        Round.objects.filter(pk=again.round_id).update(state="closed")
+
+        assert CLOSED_ROUNDS not in text_of(client_of(cast.ada).get(at("history/")))
 
 
 class TestHandingIn:
@@ -719,6 +798,69 @@ class TestHandingIn:
         assert '<p class="correction-mark" id="closed">' in closed_page
         assert '<p class="correction-mark" id="correction" hidden>' in closed_page
 
+    def test_it_says_what_closes_a_part(self) -> None:
+        """That a manager can give it back is true only while its batch is open."""
+        cast = make_work("triple", units=1)
+        mine = answer(rows_of(cast.ada)[0])
+        HandIn.objects.create(part=Part.objects.get(), expert=cast.ada)
+        ada, body = client_of(cast.ada), {f"label_{seat_number(mine)}": "rarely"}
+
+        def told() -> tuple[str, str]:
+            page = ada.get(at("judge/"), {"position": 1}).content.decode()
+            above = re.search(r'<p class="correction-mark" id="closed">(.*?)</p>', page)
+            refused = text_of(ada.post(at("judge/"), filled_in(ada, 1, **body)))
+            said = re.search(r"(The batch|This part|This round|This campaign)[^.]* [^.]*\.", refused)
+            assert above
+            assert said
+            assert page_data(page.encode())["closedBy"] == {"0": why}
+            return re.sub("<.*?>", "", above[1]), said[0]
+
+        why = "part"
+        assert told() == (
+            "✓ Part handed in · to look at; the manager can give the part back to you",
+            "This part was handed in; ask the manager to give it back to you.",
+        )
+        why = "batch"
+        Design.objects.update(closed_at=timezone.now())
+        assert told() == (
+            "✓ Batch closed · to look at; all its answers are frozen",
+            "The batch of this part is closed: all its answers are frozen.",
+        )
+        why = "round"
+        cast.campaign.rounds.update(state="closed")
+        assert told() == (
+            "✓ Round closed · to look at; nothing is judged in it any more",
+            "This round is closed; ask the manager to open it again.",
+        )
+        why = "campaign"
+        Campaign.objects.update(closed_at=timezone.now())
+        assert told() == (
+            "✓ Campaign closed · to look at; nothing is judged in this campaign any more",
+            "This campaign is closed: nothing is judged in it any more.",
+        )
+
+    @pytest.mark.parametrize("protocol", ["triple", "compound"])
+    def test_what_can_only_be_looked_at_offers_no_change(self, protocol: str) -> None:
+        cast = make_work(protocol, units=1)
+        for row in rows_of(cast.ada):
+            answer(row)
+        ada = client_of(cast.ada)
+
+        def page() -> str:
+            return ada.get(at("judge/"), {"position": 1}).content.decode()
+
+        def form() -> str:
+            return page().partition('id="sheet"')[2].partition("</form>")[0]
+
+        assert "is-closed" not in form()
+        assert not re.search(r'<(fieldset class="verdicts"|button class="answer") disabled', form())
+        HandIn.objects.create(part=Part.objects.get(), expert=cast.ada)
+
+        assert re.match(r' class="desk desk-\w+ is-closed"', form())
+        assert not re.search(r'<(fieldset class="verdicts"|button class="answer")(?! disabled)', form())
+        for name in ("save", "later", "unsure", "cannot", "note"):
+            assert re.search(rf'<button class="[^"]* changes"[^>]*(value|data-action)="{name}"', form()), name
+
 
 class TestClosedRound:
     """What was judged can be looked at; nothing more is judged or handed in."""
@@ -746,7 +888,7 @@ class TestClosedRound:
         assert "the part need not be handed in, and your answers stand as they are." in text_of(page)
         assert 'id="hand-in"' not in page.content.decode()
         refused = text_of(ada.post(at("parts/0/hand-in/"), follow=True))
-        assert "This round is closed; ask the project manager to open it again." in refused
+        assert "This round is closed; ask the manager to open it again." in refused
         assert not HandIn.objects.exists()
 
     def test_it_thanks_who_had_handed_in(self, ada: Client) -> None:

@@ -99,7 +99,9 @@ def test_a_thread_is_opened_read_and_answered_without_a_script(cast: Cast) -> No
     assert "PersonX rest 2" in text_of(seen)
     assert "Expert 1 you always/often" in text_of(seen)
     assert "Expert 2 rarely/never/ambiguous/invalid" in text_of(seen)
-    assert "note-2-of-2" in text_of(seen)
+    assert "Note: note-2-of-2" in text_of(seen)
+    assert "… being discussed" in text_of(seen)
+    assert "Turn to somebody by name: @M1, @E2 for Expert 2" in text_of(seen)
     ada.post(f"{page}seen/", {"until": hidden(seen, "until")})
     assert "unread: 1" not in text_of(ada.get("/campaigns/main/work/"))
 
@@ -117,6 +119,8 @@ def test_a_thread_is_opened_read_and_answered_without_a_script(cast: Cast) -> No
     mei.post(f"{page}resolve/", {"decision": "Tired: yes."})
     resolved = text_of(mei.get(page))
     assert "Tired: yes." in resolved
+    assert "✓ resolved" in resolved
+    assert "still open 0 unread 1 resolved or ended 1 all of them 1" in text_of(mei.get(DISCUSSIONS))
     assert f"?thread={Thread.objects.get().pk}" in body_of(mei.get(page))
     late = ada.post(page, {"text": "One more thing", "client_key": str(uuid4())})
     assert late.status_code == 400
@@ -256,7 +260,7 @@ def test_an_arbiter_decides_and_takes_back(cast: Cast) -> None:
 def test_the_arbiters_page_shows_the_votes_once_the_batch_is_closed(cast: Cast) -> None:
     mei = client_of(cast.mei)
     page = f"/campaigns/main/items/{item(2).pk}/decide/"
-    votes = "Expert 1 (A1) always/often note-1-of-2 Expert 2 (A2) rarely/never"
+    votes = "Expert 1 (A1) always/often Note: note-1-of-2 Expert 2 (A2) rarely/never"
 
     before = text_of(mei.get(page))
     assert "note-1-of-2" not in before
@@ -283,6 +287,7 @@ def test_managers_get_a_list_of_what_was_settled(cast: Cast) -> None:
     mei.post(f"/campaigns/main/items/{item(2).pk}/decide/", {"label": "1", "reason": "So it is."})
     shown = text_of(mei.get(address))
     assert "Settled as plausible decided by an arbiter" in shown
+    assert "To the decision" in shown
     assert "So it is." in shown
     assert address in body_of(mei.get(DISCUSSIONS))
     assert "decided by an arbiter" in text_of(mei.get(f"{DISCUSSIONS}?show=resolved"))
@@ -296,9 +301,14 @@ def test_managers_get_a_list_of_what_was_settled(cast: Cast) -> None:
         save_label(row, "0")
     mei.post(f"{RESOLUTION}1/close/")
     assert "judging it again at the moment" not in text_of(mei.get(decide))
-    assert "Settled as not plausible judged again by its experts" in text_of(mei.get(address))
+    again = text_of(mei.get(address))
+    assert "Settled as not plausible judged again by its experts" in again
+    assert "To the decision" not in again
+    assert "Decide the label as an arbiter" in again
     assert "Nothing contrasts any more" in text_of(mei.get(RESOLUTION))
-    assert "Resolution 1" in text_of(mei.get(thread_page(Thread.objects.get(item=item(2)).pk)))
+    thread = text_of(mei.get(thread_page(Thread.objects.get(item=item(2)).pk)))
+    assert "Resolution 1" in thread
+    assert "✓ ended, judged again" in thread
 
 
 def test_a_second_look_names_its_version(cast: Cast) -> None:
@@ -418,6 +428,20 @@ def test_the_settled_list_shows_ones_own_only(cast: Cast) -> None:
 
     assert "Your answer always/often Settled as rarely/never/ambiguous/invalid" in ada
     assert "Nothing was settled against you" in lin
+
+
+def test_who_judged_nothing_that_was_settled_is_told_so(cast: Cast) -> None:
+    round_ = open_all(cast)
+    for slot in (1, 2):
+        save_label(round_.assignments.get(slot=slot), "0")
+    kai = make_user("kai")
+    make_member(cast.campaign, kai, "expert", "A3")
+    client_of(cast.mei).post(f"{RESOLUTION}1/close/")
+
+    shown = text_of(client_of(kai).get("/campaigns/main/settled/"))
+
+    assert "Nothing that you had judged was settled" in shown
+    assert "what was settled is what you had judged" not in shown
 
 
 def test_compounds_are_discussed_with_their_reasons() -> None:

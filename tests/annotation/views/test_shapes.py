@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from annotation.formats.adapters.registry import SHAPES as SHAPE_LIST
 from annotation.models import Annotation, Campaign, Context, Item, Job, Membership, User
 from annotation.services.exports import names_of
 from annotation.services.jobs import due
@@ -177,6 +178,36 @@ def test_the_page_lists_what_each_shape_does_not_carry(
     assert "Predictions and drafts: they are not read" in text
     with django_assert_max_num_queries(8):
         client.get(SHAPES.format(slug="source"))
+
+
+def in_chinese(user: User, page: str) -> str:
+    client = client_of(user)
+    client.post("/language/", {"language": "zh-hans"})
+    return text_of(client.get(page))
+
+
+def test_what_is_not_carried_is_said_of_the_campaigns_protocol(mei: User, tmp_path: Path) -> None:
+    managed(judged_triples(tmp_path), mei)
+    of_triples = text_of(client_of(mei).get(SHAPES.format(slug="source")))
+    assert "The detail of a third answer." in of_triples
+    assert "atoms" not in of_triples
+    assert "组成成分" not in in_chinese(mei, SHAPES.format(slug="source"))
+    assert any("atoms" in sentence for sentence in SHAPE_LIST["doccano"].lacks_of("compound"))
+
+
+def test_chinese_sentences_of_a_shape_stand_without_a_blank(mei: User, tmp_path: Path) -> None:
+    managed(judged_triples(tmp_path), mei)
+    shown = in_chinese(mei, SHAPES.format(slug="source"))
+    assert "各条目及全部列，放在“meta”下。每条判断" in shown
+
+
+def test_a_viewer_is_sent_to_no_page_of_managers(mei: User, tmp_path: Path) -> None:
+    campaign = managed(judged_triples(tmp_path), mei)
+    vera = make_user("vera")
+    add_member(campaign, vera, Membership.Role.VIEWER)
+    page = SHAPES.format(slug="source")
+    assert "“Import”" in text_of(client_of(mei).get(page))
+    assert "“Import”" not in text_of(client_of(vera).get(page))
 
 
 def test_a_file_goes_out_under_pseudonyms(mei: User, tmp_path: Path) -> None:

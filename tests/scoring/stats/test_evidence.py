@@ -43,7 +43,12 @@ def answers(labels: list[str], **fields: Any) -> ExpertAnswers:
 def test_nothing_is_none_with_a_reason_never_zero() -> None:
     found = evidence(answers([]), seed=1).as_json()
 
-    assert found["seconds"] == {"n": 0, "median": None, "quartiles": None, "reason": "No time was measured."}
+    assert found["seconds"] == {
+        "n": 0,
+        "median": None,
+        "quartiles": None,
+        "reason": "No active time was measured.",
+    }
     assert found["most_given"]["percent"] is None
     assert found["most_given"]["reason"] == "No label was given."
     assert found["drift"]["difference"] is None

@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation.models import Assignment, Campaign, Item, Membership, Round, User
 from annotation.services.access import create_token
 from annotation.services.dry_runs import Decision, Source, decision_of, open_dry_run
+from annotation.services.parts import assign_parts
 from annotation.services.peeks import peeks_of
 from annotation.services.people import add_member
 from scoring.services.gates import close_and_decide, gate
@@ -230,6 +231,38 @@ def test_it_is_opened_again(mei: Client, campaign: Campaign) -> None:
     mei.post(f"{ONE}reopen/")
     round_.refresh_from_db()
     assert (round_.state, round_.outcome) == (Round.State.OPEN, None)
+
+
+def test_it_offers_only_what_can_be_done(mei: Client, campaign: Campaign) -> None:
+    round_ = opened(campaign)
+    judged(round_)
+    close_and_decide(round_, by=None)
+    before = text_of(mei.get(ONE))
+    for words in ("Give out parts", "Open another dry run", "Open again…"):
+        assert words in before
+
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+    page = text_of(mei.get(ONE))
+    for words in ("Give out parts", "Open another dry run", "Open again…"):
+        assert words not in page
+    assert "Every unit has been given to experts. There is no unit left for another dry run." in page
+    assert "The main round has begun; a dry run before it stays closed." in page
+
+    new = text_of(mei.get(NEW))
+    assert "There is no unit left that nobody was given" in new
+    assert "Show the plan" not in new
+
+
+def test_a_gate_that_is_not_passed_offers_no_dry_run_where_nothing_is_left(
+    mei: Client, campaign: Campaign
+) -> None:
+    round_ = opened(campaign, n=40, gate=gate("alpha_ordinal", 0.9, "value"))
+    judged(round_, "0")
+    close_and_decide(round_, by=None)
+    page = text_of(mei.get(ONE))
+    assert "Open another dry run" not in page
+    assert "bring in more items, or go on, and say why" in page
+    assert "Go on all the same" in page
 
 
 def test_one_that_is_closed_and_undecided_is_decided(mei: Client, campaign: Campaign) -> None:

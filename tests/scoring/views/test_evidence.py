@@ -112,10 +112,26 @@ def test_answers_of_files_have_no_time_and_no_drift(cast: Cast) -> None:
     )
     (ada, _lin) = evidence_report(cast.campaign)["experts"]
 
-    assert ada["seconds"]["reason"] == "No time was measured."
+    assert ada["seconds"]["reason"] == "No active time was measured."
     assert ada["drift"]["thirds"] == []
     assert all(row["percent"] is None for row in ada["by_position"])
     assert ada["most_given"]["n"] == 40
+
+
+def test_notes_stand_only_where_they_explain_something(cast: Cast) -> None:
+    client = client_of(cast.mei)
+    timed = text_of(client.get(PAGE))
+    assert ("rest correct" in timed, "quartiles." in timed, "without JavaScript" in timed) == (
+        False,
+        True,
+        False,
+    )
+
+    Annotation.objects.update(active_seconds=None)
+    untimed = text_of(client.get(PAGE))
+    assert ("quartiles." in untimed, "without JavaScript" in untimed) == (False, True)
+    assert "No active time was measured." in untimed
+    assert "It is not what hours count" in untimed
 
 
 def test_of_a_compound_screens_are_looked_at_whole() -> None:
@@ -164,6 +180,7 @@ def test_it_tells_how_often_the_key_for_the_rest_answered_and_how_fast() -> None
     assert ada["all_first"]["n"] == 5
     assert "Screens answered with “rest correct” (key a) 50.00 % of 4" in page
     assert "not recorded for 1 more screen" in page
+    assert "Whether “rest correct” gave an answer is recorded" in page
 
 
 def test_of_answers_from_before_it_says_that_it_was_not_recorded() -> None:

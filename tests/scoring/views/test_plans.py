@@ -287,3 +287,11 @@ def test_the_commands_help_names_the_goal_of_every_option_and_its_default() -> N
                         ("beta", 0.1), ("runs", 1), ("comparisons", 1)):  # fmt: skip
         assert getattr(Wish(goal="precision"), name) == value
         assert next(told for option, _kind, told in options if option == name).endswith(f"default: {value:g}")
+
+
+def test_the_page_calls_a_figure_by_one_name_and_says_why_there_is_none(mei: User) -> None:
+    empty(mei, "triple")
+    shown = text_of(client_of(mei).get(PAGE))
+    assert "Share of triples" not in shown
+    assert "Share of plausible triples" in shown
+    assert "Seconds a judgement takes (median, active) No pace is known yet." in shown

@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from annotation.models import Campaign, Job, Membership, User
+from annotation.services.batches import close_batch
+from annotation.services.labels import finalize
 from annotation.services.people import add_member
 from scoring.services.release_content import SplitWish
 from scoring.services.releases import archive_of, freeze
 from scoring.tasks import release as release_task
-from tests.factories import make_user
+from tests.factories import make_cast, make_judged, make_user
 from tests.material import load_rows, new_campaign, triples
-from tests.pages import client_of, text_of
+from tests.pages import body_of, client_of, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +59,26 @@ def test_a_manager_freezes_and_everybody_who_may_look_gets_the_file(campaign: Ca
     content = b"".join(answer)
     assert hashlib.sha256(content).hexdigest() == release.sha256 == answer.headers["X-Assay-Sha256"]
     assert 'filename="main-v1.zip"' in answer.headers["Content-Disposition"]
+
+
+def test_where_final_labels_are_it_says_so_and_warns_of_what_is_not_settled() -> None:
+    cast = make_cast()
+    design = make_judged(cast, ("1", "1"), ("1", "0"))
+    vera, mei = client_of(cast.vera), client_of(cast.mei)
+    assert "A release needs final labels" in text_of(vera.get(RELEASES))
+    close_batch(cast.campaign, design.pk, by=cast.mei)
+    finalize(cast.campaign)
+
+    assert "The final labels are there. A project manager makes releases." in text_of(vera.get(RELEASES))
+    page = text_of(mei.get(RELEASES))
+    assert "The final labels are there: freeze them below." in page
+    assert "Before you make one: The answers to 1 item contrast" in page
+    assert "contrast" not in text_of(vera.get(RELEASES))
+
+
+def test_the_seed_is_the_campaigns_unless_another_is_typed(campaign: Campaign) -> None:
+    Campaign.objects.update(seed=20)
+    assert 'name="seed" value="20"' in body_of(client_of(person("mei")).get(RELEASES))
 
 
 def test_a_viewer_freezes_nothing(campaign: Campaign) -> None:

@@ -162,7 +162,7 @@ def test_a_pair_shows_what_the_two_answered_under_their_pseudonyms(
     assert links
 
     shown = text_of(client_of(mei).get(links[0]))
-
+    assert "In this figure" in shown
     assert re.search(r"Items answered differently · A\d – A\d", shown)
     assert re.search(r"A\d: always/often A\d: (sometimes|rarely/never)|A\d: sometimes A\d: ", shown)
     assert "ada" not in shown
@@ -178,7 +178,8 @@ def test_a_list_holds_fifty_a_page(mei: User, tmp_path: Path) -> None:
     assert link
     second = client.get(f"{REPORTS}statistics/items/{html.unescape(link.group(1))}")
 
-    assert "Triples: 53" in text_of(first)
+    assert "Triples: 53 · on this page: 1–50" in text_of(first)
+    assert "Triples: 53 · on this page: 51–53" in text_of(second)
     assert [body_of(page).count('<tr id="item-') for page in (first, second)] == [50, 3]
 
 
@@ -282,6 +283,7 @@ def test_cells_of_the_check_open_their_items_though_the_lexicon_is_not_kept(
     for address, items, number in forms:
         shown = client.post(html.unescape(address), {"items": html.unescape(items)})
         assert f"Contexts: {number} " in text_of(shown)
+        assert "In this figure" not in text_of(shown)  # nothing is told of any
         assert body_of(shown).count('<tr id="item-') == int(number)
     damaged = client.post(html.unescape(forms[0][0]), {"items": "nonsense"})
     assert (damaged.status_code, "is damaged" in text_of(damaged)) == (400, True)
@@ -309,6 +311,10 @@ def test_what_one_judged_twice_opens_by_direction(judged_triples: Campaign, mei:
 
     assert len([link for link, _number in links if "of=again-" in link]) > 2
     assert_as_many(client, judged_triples, "agreement", [one for one in links if "of=again-" in one[0]])
+    by_one = next(link for link, _number in links if "of=again-n&a=" in link)
+    shown = text_of(client.get(by_one))
+    assert "Items: " in shown
+    assert re.search(r"A\d: [a-z/]+ → always/often", shown)
 
 
 def test_it_says_that_labels_came_with_the_items(mei: User, tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def test_it_shows_table_one_and_lets_the_labels_be_chosen(mei: User, tmp_path: P
     final = text_of(client.get(f"{REPORTS}statistics/"))
     chosen = text_of(client.get(f"{REPORTS}statistics/?labels=imported"))
 
-    assert "all 12 12 100.00" in imported
+    assert "By Value Triples Plausible % plausible 95 % interval Overall all 12 12 100.00" in imported
     assert "Labels: those that were imported" in imported
     assert "all 12 6 50.00" in final
     assert "all 12 12 100.00" in chosen
@@ -237,6 +237,21 @@ def test_it_shows_the_agreement_of_the_last_job(mei: User, tmp_path: Path) -> No
     assert "4 of 4 parts computed" in page
     assert "ada" not in page
     assert "Answers have come in since." not in page
+    assert "Why undefined" in page
+
+
+def test_a_pair_that_agrees_on_everything_leads_to_no_list_of_differing_items(
+    mei: User, tmp_path: Path
+) -> None:
+    campaign = campaign_of(mei, "triple", 2)
+    load_rows(campaign, triples(12), tmp_path)
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1, by=mei)
+    answer_everything(campaign, lambda row: "1" if row.item.position % 2 else "0")
+    compute_agreement(campaign)
+    page = client_of(mei).get(f"{REPORTS}agreement/")
+
+    assert "of=differing&amp;a=" not in body_of(page)
+    assert "Why undefined" not in text_of(page)
 
 
 def test_it_never_rounds_a_coefficient_to_nothing(mei: User, tmp_path: Path) -> None:

@@ -325,3 +325,15 @@ def test_looking_writes_nothing(campaign: Campaign) -> None:
     client_of(person("vera")).get(BOARD)
 
     assert not Board.objects.exists()
+
+
+def test_only_to_who_cannot_read_the_labels_they_are_called_hidden(campaign: Campaign) -> None:
+    open_to(campaign, "accounts")
+    add_member(campaign, make_user("vic"), Membership.Role.VIEWER)
+    outside = text_of(client_of(make_user("olga")).get(BOARD))
+    inside = text_of(client_of(person("vic")).get(BOARD))
+    assert "labels that stay hidden" in outside
+    assert "scored against their labels" in inside
+    assert "labels that stay hidden" not in inside
+    cards = text_of(client_of(person("vic")).get("/campaigns/main/reports/"))
+    assert "sending something in" not in cards
