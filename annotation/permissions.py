@@ -11,8 +11,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -84,7 +85,7 @@ def members_only(
             person = signed_in(request)
             member = membership_for(person.user, slug, *roles)
             if member.campaign.archived_at and request.method not in READING and not archived:
-                return render(request, "refused.html", {"message": _(ARCHIVED)}, status=409)
+                return refused(request, _(ARCHIVED))
             return view(person, member, *args, **kwargs)
 
         return checked  # type: ignore[return-value]  # the resolver passes the slug by name
@@ -102,3 +103,15 @@ def signed_in(request: HttpRequest) -> PersonRequest:
 def may_create_campaign(user: User) -> bool:
     """Who runs a campaign may open another; the first one is opened by an administrator or on the command line."""
     return user.is_superuser or Membership.objects.filter(user=user, role=MANAGER).exists()
+
+
+def refused(request: HttpRequest, message: str) -> HttpResponse:
+    """The page of a refusal, with the way back to where it was asked for."""
+    return render(request, "refused.html", {"message": message, "back": _asked_at(request)}, status=409)
+
+
+def _asked_at(request: HttpRequest) -> str:
+    """The page of this site from which the request came, where the browser says so."""
+    page = request.headers.get("Referer", "")
+    here = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
+    return page if here and page != request.build_absolute_uri() else ""

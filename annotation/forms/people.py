@@ -47,7 +47,8 @@ class ExpertsForm(forms.Form):
         required=False,
         max_length=5000,
         help_text=_(
-            "One name a line, or separated by commas. Who has no account yet gets one, and a link to set a password."
+            "One name a line, or separated by commas. Whoever has no account yet gets one, and a link to set a "
+            "password."
         ),
         widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off", "spellcheck": "false"}),
     )
@@ -259,7 +260,7 @@ class PersonForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=150,
-        help_text=_("The name they sign in with. Who has no account yet gets one."),
+        help_text=_("The name they sign in with. Whoever has no account yet gets one."),
         widget=PlainInput({"spellcheck": "false"}),
     )
     role = forms.ChoiceField(

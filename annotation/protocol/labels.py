@@ -16,7 +16,7 @@ from annotation.protocol.sentences import say
 # Why an item has no label, for people.
 REASONS: Mapping[str, Words] = MappingProxyType(
     {
-        "incomplete": Words("not every expert has answered", "还有专家没有作答"),
+        "incomplete": Words("answers are missing", "作答还不齐"),
         "cannot_judge": Words("an expert could not judge it", "有专家表示无法判断"),
         "tie": Words("the answers are split", "意见不一致"),
     }

@@ -77,6 +77,11 @@ class ItemLine:
     corrected: bool  # its text took the place of another one
     carried_from: int | None = None  # the position of the item whose verdict it takes
 
+    @property
+    def given_to_nobody(self) -> bool:
+        """Whether nobody is to judge it, nor another whose verdict it takes."""
+        return not self.given and self.carried_from is None
+
 
 @dataclass(frozen=True)
 class ItemPage:

@@ -25,6 +25,7 @@ from annotation.models import (
     Round,
 )
 from annotation.models.item import in_play
+from annotation.protocol.labels import CARRIED
 from annotation.protocol.text import fold_name
 from annotation.services.carried import carried_items
 from annotation.services.dry_runs import OPENS_MAIN, Decision, decision_of
@@ -148,13 +149,26 @@ class LabelCounts:
     """Final labels: how many of each, how many items without and why, how many outcomes rest on old answers.
 
     Why an item has no label is told where it still holds: of `stale` ones `outdated` have none, for a reason that was
-    true before.
+    true before, and `to_carry` have none because they take the verdict on another only since. `carried` has, by
+    reason, how many of those without a label take it from another.
     """
 
     by_label: Mapping[str, int] = field(default_factory=dict)
     without: Mapping[str, int] = field(default_factory=dict)
     stale: int = 0
     outdated: int = 0
+    to_carry: int = 0
+    carried: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def older(self) -> int:
+        """Outcomes that rest on other answers than those that are there now."""
+        return self.stale - self.to_carry
+
+    @property
+    def reasons(self) -> list[tuple[str, int, int]]:
+        """Why items have no label, how many each, and how many of them because another has none."""
+        return [(reason, n, self.carried.get(reason, 0)) for reason, n in self.without.items()]
 
     @property
     def final(self) -> int:
@@ -163,7 +177,7 @@ class LabelCounts:
     @property
     def computed(self) -> int:
         """Items on which the rule was run, whatever it came to."""
-        return self.final + sum(self.without.values()) + self.outdated
+        return self.final + sum(self.without.values()) + self.outdated + self.to_carry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -553,24 +567,30 @@ def _labels(campaign: Campaign) -> LabelCounts:
     is_stale = Case(When(pk__in=stale_of(campaign).values("pk"), then=Value(True)), default=Value(False))
     rows = (
         FinalLabel.objects.filter(item__campaign=campaign, item__retired_at__isnull=True)
-        .annotate(is_stale=is_stale)
+        .annotate(is_stale=is_stale, takes=Q(item__in=carried_items()), took=Q(rule=CARRIED.name))
         .order_by()
-        .values_list("label", "reason", "is_stale")
+        .values_list("label", "reason", "is_stale", "takes", "took")
         .annotate(n=Count("id"))
     )
-    by_label, without, stale = Counter[str](), Counter[str](), Counter[bool]()
-    for label, reason, is_old, n in rows:
+    by_label, without, carried = Counter[str](), Counter[str](), Counter[str]()
+    stale, to_carry = Counter[bool](), 0
+    for label, reason, is_old, takes, took, n in rows:
         if label:
             by_label[label] += n
         elif not is_old:
             without[reason] += n
+            carried[reason] += n if took else 0
+        elif takes and not took:
+            to_carry += n
         if is_old:
             stale[bool(label)] += n
     return LabelCounts(
         by_label=dict(sorted(by_label.items(), reverse=True)),
         without=dict(sorted(without.items())),
         stale=stale.total(),
-        outdated=stale[False],
+        outdated=stale[False] - to_carry,
+        to_carry=to_carry,
+        carried=dict(+carried),
     )
 
 

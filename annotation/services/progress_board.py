@@ -1,7 +1,7 @@
 """Progress by part, expert and day, when experts will be done, and their hours: counts only, nothing of any answer."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -37,6 +37,7 @@ class PartLine:
     repeats_given: int
     repeats_answered: int
     handed_in_at: datetime | None
+    closed: bool  # its round: nothing is judged or handed in any more
 
     @property
     def complete(self) -> bool:
@@ -106,7 +107,9 @@ def progress_board(campaign: Campaign, *, today: date | None = None) -> Board:
         )
         for member in members
     ]
-    return Board(parts=_part_lines(campaign, members, rows), experts=experts, days=_days(members, per_day))
+    return Board(
+        parts=_part_lines(campaign, members, rows, due.keys()), experts=experts, days=_days(members, per_day)
+    )
 
 
 def _experts(campaign: Campaign) -> list[Membership]:
@@ -179,7 +182,10 @@ def _sum(rows: Sequence[Mapping[str, Any]], name: str) -> int:
 
 
 def _part_lines(
-    campaign: Campaign, members: Sequence[Membership], rows: Sequence[Mapping[str, Any]]
+    campaign: Campaign,
+    members: Sequence[Membership],
+    rows: Sequence[Mapping[str, Any]],
+    open_rounds: Collection[int],
 ) -> list[PartLine]:
     """Hidden repeats go by the part they are mixed into."""
     handed_in = {
@@ -209,6 +215,7 @@ def _part_lines(
             repeats_given=_sum(repeats, "given"),
             repeats_answered=_sum(repeats, "answered"),
             handed_in_at=handed_in.get((index, expert)) if index is not None else None,
+            closed=not any(row["round"] in open_rounds for row in (*items, *repeats)),
         )
         for (index, name, expert), (repeats, items) in told_apart.items()
         if expert in by_user

@@ -26,6 +26,7 @@ from django.db.models import (
 )
 
 from annotation.models import Assignment, Campaign, CarryOver, HandIn, Part, Round
+from annotation.models.item import in_play
 from annotation.protocol.base import get_protocol
 from annotation.protocol.display import joined_translation
 from annotation.services.part_names import part_name
@@ -197,6 +198,13 @@ def in_closed_rounds(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignme
 
 def _open_parts(campaign: Campaign) -> QuerySet[Part]:
     return Part.objects.filter(round__campaign=campaign, round__state=Round.State.OPEN)
+
+
+def screens_by_expert(part: Part) -> dict[int, int]:
+    """How many screens a part has for each of its experts. One query."""
+    rows = Assignment.objects.filter(in_play("item__"), part=part, withdrawn_at__isnull=True)
+    found = rows.order_by().values_list("expert").annotate(n=Count("position", distinct=True))
+    return dict(found)
 
 
 def own_record(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from django.db.models import F
+from django.db.models import Count, F, Q, QuerySet
 
 from annotation.formats.adapters.base import (
     JOINT,
@@ -130,10 +130,22 @@ def _nothing_of(there: Sequence[tuple[str, str]], system: str | None, run: str |
 
 def systems_of(campaign: Campaign) -> list[tuple[str, str]]:
     """Every system of the campaign with each of its runs of which translations stand; "" is one without a name."""
-    outputs = Output.objects.filter(
+    return list(
+        _outputs(campaign).order_by("system__name", "run").values_list("system__name", "run").distinct()
+    )
+
+
+def lacking_references(campaign: Campaign) -> list[tuple[str, str, int]]:
+    """The same, each with how many of its contexts have no reference, which a shape of one system needs."""
+    found = _outputs(campaign).order_by("system__name", "run").values_list("system__name", "run")
+    lacking = Count("item__context", filter=Q(item__context__reference=""), distinct=True)
+    return list(found.annotate(lacking=lacking))
+
+
+def _outputs(campaign: Campaign) -> QuerySet[Output]:
+    return Output.objects.filter(
         system__campaign=campaign, batch__published_at__isnull=False, item__retired_at__isnull=True
     )
-    return list(outputs.order_by("system__name", "run").values_list("system__name", "run").distinct())
 
 
 def _counted(records: Iterator[ItemRecord], done: ShapeExport) -> Iterator[ItemRecord]:

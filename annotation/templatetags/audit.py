@@ -289,9 +289,11 @@ _BY_PEOPLE = frozenset({"drawn", "loads", "missing", "to"})
 def told(facts: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """What of an entry is for people: without what is empty, and without numbers of rows. Files keep these.
 
-    A round and its number make one name.
+    A round and its number make one name. Triples have no translations, so that how these are shown says nothing.
     """
     given = dict(facts)
+    if given.get("protocol") == Campaign.Protocol.TRIPLE:
+        given.pop("display", None)
     if {"round", "number"} <= given.keys():
         given["round"] = f"{given['round']} {given.pop('number')}"
     return [

@@ -36,7 +36,7 @@ from annotation.services.peeks import peeks_of
 from annotation.services.people import audit
 from annotation.services.sentences import translated
 from annotation.services.unsettled import Unsettled, unsettled
-from annotation.services.verify import CHECKS, unfinished_imports
+from annotation.services.verify import checks_of, unfinished_imports
 from annotation.services.verify import verify as find_violations
 from annotation.views.campaign_page import campaign_page
 
@@ -117,6 +117,9 @@ def rules_of(campaign: Campaign) -> list[dict[str, Any]]:
 def verify(request: PersonRequest, member: Membership) -> HttpResponseBase:
     """Everything that must hold, checked over all that is stored."""
     violations = find_violations(member.campaign)
-    by_rule = {rule: [found.where for found in violations if found.rule == rule] for rule in CHECKS}
+    by_rule = {
+        rule: [found.where for found in violations if found.rule == rule]
+        for rule in checks_of(member.campaign)
+    }
     shown = {"by_rule": by_rule, "unfinished": unfinished_imports(member.campaign)}
     return campaign_page(request, member, "annotation/verify.html", shown, tab="campaign")

@@ -14,7 +14,7 @@ from annotation.services.exports import NUMERIC, Cells, Table, names_of, table, 
 from annotation.services.people import audit
 from annotation.services.readings import ANNOTATIONS, answers_to_come, record_reading
 from annotation.services.sentences import translated
-from annotation.services.shape_exports import export_shape, fitting_shape, systems_of
+from annotation.services.shape_exports import export_shape, fitting_shape, lacking_references
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
 
@@ -72,7 +72,7 @@ def export_shapes(request: PersonRequest, member: Membership) -> HttpResponse:
             "carries": [translated(sentence) for sentence in adapter.carries],
             "lacks": [translated(sentence) for sentence in adapter.lacks_of(campaign.protocol)],
             "brings_items": adapter.brings_items,
-            "systems": systems_of(campaign) if adapter.one_system else [],
+            "systems": lacking_references(campaign) if adapter.one_system else [],
         }
         for adapter in shapes_for(campaign.protocol)
     ]

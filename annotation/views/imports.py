@@ -116,6 +116,7 @@ def _import_page(
         .order_by("-id")[:20],
         "limit": filesizeformat(uploads.LIMIT),
         "examples": [translated(example) for example in protocol.examples],
+        "has_items": member.campaign.items.exists(),
         "sent": next((kind for kind, form in shown.items() if form.is_bound), "items"),
     }
     return campaign_page(

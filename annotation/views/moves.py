@@ -9,6 +9,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
@@ -58,7 +59,12 @@ class MovesForm(forms.Form):
             for member in members
             if waiting.get(member.pk) or repeats.get(member.user_id)
         ]
-        takers.choices = [(member.pk, member.pseudonym) for member in members if member.user.is_active]
+        only = giver.choices[0][0] if len(giver.choices) == 1 else None  # nobody takes their own units
+        takers.choices = [
+            (member.pk, member.pseudonym) for member in members if member.user.is_active and member.pk != only
+        ]
+        if not takers.choices:
+            takers.help_text = _("There is nobody else yet. Add an expert on the page “People” first.")
 
     def clean(self) -> dict[str, Any]:
         """Units need somebody who takes them; repeats alone are withdrawn, and need nobody."""

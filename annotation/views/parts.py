@@ -38,6 +38,7 @@ from annotation.services.parts import (
     unassigned_units,
 )
 from annotation.services.people import without_account
+from annotation.services.screens import screens_by_expert
 from annotation.services.sentences import translated
 from annotation.services.spot_checks import likely_to_judge
 from annotation.views.campaign_page import campaign_page
@@ -231,9 +232,12 @@ def part(request: PersonRequest, member: Membership, index: int) -> HttpResponse
         for share in expert.parts
         if share.index == index
     ]
+    compound = member.campaign.protocol == Campaign.Protocol.COMPOUND
     context = {
         "part": found,
         "lines": lines,
+        "screens": screens_by_expert(found) if compound else {},
+        "given_back": any(share.handed_in_at for _expert, share in lines),
         "n_units": found.part_units.count(),
         "batch": batch_of_part(found),
     }

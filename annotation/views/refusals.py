@@ -5,9 +5,9 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.http import Http404, HttpRequest, HttpResponseBase
-from django.shortcuts import render
 
 from annotation.formats.errors import FormatError
+from annotation.permissions import refused
 from annotation.protocol.errors import ProtocolError
 from annotation.services.errors import NotYours, Refused
 from annotation.services.sentences import translated
@@ -31,6 +31,6 @@ def plain_refusals(
         except NotYours:
             raise Http404 from None
         except (Refused, ProtocolError, FormatError) as refusal:
-            return render(request, "refused.html", {"message": translated(refusal.message)}, status=409)
+            return refused(request, translated(refusal.message))
 
     return answered

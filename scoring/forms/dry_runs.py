@@ -18,9 +18,6 @@ class DryRunForm(ExpertsForm):
         label=_("Units"),
         min_value=1,
         max_value=100_000,
-        help_text=_(
-            "Drawn at random, at least one of each relation or pattern. Usual are 60 triples or 24 compounds."
-        ),
     )
     source = forms.ChoiceField(
         label=_("What becomes of these units"),
@@ -57,8 +54,13 @@ class DryRunForm(ExpertsForm):
         help_text=_("Which units are drawn. The same seed draws the same ones."),
     )
 
-    def __init__(self, *args: Any, figures: Mapping[str, Any], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, figures: Mapping[str, Any], compound: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.fields["n"].help_text = (
+            _("Drawn at random, at least one of each pattern. Usual are 24 compounds.")
+            if compound
+            else _("Drawn at random, at least one of each relation. Usual are 60 triples.")
+        )
         coefficient = self.fields["coefficient"]
         assert isinstance(coefficient, forms.ChoiceField)
         coefficient.choices = list(figures.items())

@@ -39,6 +39,13 @@ class GoldFileForm(forms.Form):
 
     file = UploadedTable(
         label=_("Table"),
-        help_text=_("Columns item_id or triple_id (or head, relation, tail), label, and note if you like."),
         widget=forms.FileInput(attrs={"accept": TABLES}),
     )
+
+    def __init__(self, *args: Any, compound: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["file"].help_text = (
+            _("Columns item_id, label, and note if you like.")
+            if compound
+            else _("Columns triple_id (or head, relation, tail), label, and note if you like.")
+        )

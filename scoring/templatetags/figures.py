@@ -1,5 +1,6 @@
 """Figures on report pages: rounded for people, a dash with its reason where there is none."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -54,13 +55,18 @@ def coefficient(value: float | None) -> str:
 @register.filter
 def percent_interval(bounds: Sequence[float] | None) -> str:
     """An interval of percentages."""
-    return minus(reports.interval(bounds or None, reports.percent))
+    return _between(reports.interval(bounds or None, reports.percent))
 
 
 @register.filter
 def coefficient_interval(bounds: Sequence[float] | None) -> str:
     """An interval of a coefficient."""
-    return minus(reports.interval(bounds, reports.coefficient))
+    return _between(reports.interval(bounds, reports.coefficient))
+
+
+def _between(interval: str) -> str:
+    """An interval on a page; beside a minus sign the dash between two bounds would read as one more."""
+    return minus(interval.replace(" – ", f" {_('to')} ")) if "-" in interval else interval
 
 
 @register.filter
@@ -174,6 +180,13 @@ def answer_title(code: str, campaign: Campaign) -> str:
 
 
 register.filter(breakable)
+
+
+@register.filter
+def row_word(value: str) -> str:
+    """What a row stands for; a pattern may break behind each of its signs."""
+    parts = re.split(r"(?<=[+:])(?=\S)", value_word(value))
+    return format_html_join(SafeString("<wbr>"), "{}", ((part,) for part in parts))
 
 
 @register.filter

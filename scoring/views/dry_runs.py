@@ -81,7 +81,8 @@ def _form(campaign: Campaign, data: Any = None) -> DryRunForm:
         "seed": campaign.seed,
     }
     figures = {name: FIGURES[name].title for name in SHOWN[campaign.protocol] if name in COEFFICIENTS}
-    return DryRunForm(data, members=members, figures=figures, initial=initial)
+    compound = campaign.protocol == Campaign.Protocol.COMPOUND
+    return DryRunForm(data, members=members, figures=figures, compound=compound, initial=initial)
 
 
 def _asked(form: DryRunForm) -> dict[str, Any]:

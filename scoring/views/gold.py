@@ -61,7 +61,7 @@ def _page(
         "interim": interim,
         "report": gold_report(campaign) if not interim or _asked(request) else None,
         "form": form or GoldForm(labels=_labels(campaign)),
-        "file_form": file_form or GoldFileForm(),
+        "file_form": file_form or GoldFileForm(compound=_of_compounds(campaign)),
         "findings": findings,
     }
     return campaign_page(request, member, "scoring/gold.html", context, tab="items", status=status)
@@ -71,6 +71,10 @@ def _labels(campaign: Campaign) -> list[tuple[str, str]]:
     """The answers of the scale, the first one first."""
     codes = reversed(get_protocol(campaign.protocol).labels)
     return [(code, answer_title(code, campaign)) for code in codes]
+
+
+def _of_compounds(campaign: Campaign) -> bool:
+    return campaign.protocol == Campaign.Protocol.COMPOUND
 
 
 def _asked(request: PersonRequest) -> bool:
@@ -98,7 +102,7 @@ def gold_mark(request: PersonRequest, member: Membership) -> HttpResponse:
 @members_only(MANAGER)
 def gold_upload(request: PersonRequest, member: Membership) -> HttpResponse:
     """Mark the items of a table, all or none."""
-    form = GoldFileForm(request.POST, request.FILES)
+    form = GoldFileForm(request.POST, request.FILES, compound=_of_compounds(member.campaign))
     if not form.is_valid():
         return _page(request, member, file_form=form, status=400)
     sent = form.cleaned_data["file"]

@@ -1,6 +1,6 @@
 """A campaign's board: who may send something in, what was sent, and how it did."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -127,11 +127,20 @@ def _page(
         "release": release,
         "releases": campaign.releases.all(),
         "sent": sent[:SHOWN],
+        "elsewhere": [] if lines else _other_boards(sent[:SHOWN]),
         "pseudonyms": dict(campaign.memberships.values_list("user", "pseudonym")),
         "used": used(campaign, submitter.user),
         "board_form": BoardForm(instance=submitter.board) if submitter.manages else None,
     }
     return _render(request, submitter, "scoring/submissions.html", context, status=status)
+
+
+def _other_boards(sent: Iterable[Submission]) -> list[tuple[Submission, str, int]]:
+    """Where the submissions of the list stand: one of each board, its address, and how many."""
+    found: dict[str, list[Submission]] = {}
+    for one in sent:
+        found.setdefault(_board_of(one), []).append(one)
+    return [(there[0], address, len(there)) for address, there in found.items()]
 
 
 def _render(

@@ -97,6 +97,23 @@ CHECKS: Mapping[str, Callable[[Campaign], Iterator[str]]] = {
 }
 
 
+OF_COMPOUNDS = frozenset(
+    {
+        "verdicts are carried over from alike translations",
+        "verdicts are carried over from what is judged",
+        "carried labels are those of their sources",
+        "outputs stand in their context",
+        "no output stands on a replaced item",
+    }
+)
+
+
+def checks_of(campaign: Campaign) -> list[str]:
+    """The rules that can be violated by a campaign of this kind."""
+    compound = campaign.protocol == Campaign.Protocol.COMPOUND
+    return [rule for rule in CHECKS if compound or rule not in OF_COMPOUNDS]
+
+
 def verify(campaign: Campaign) -> list[Violation]:
     """Every violation found, the first hundred of each rule."""
     with snapshot():

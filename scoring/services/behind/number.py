@@ -39,7 +39,8 @@ class Behind:
     """`items` in the order of import, by primary key or position; the number itself, and its unit.
 
     Several answers to one item, or a context without an output, make the number another than that of the items.
-    `said` gives for a place in `items` who answered what, without a name where it is a verdict.
+    `said` gives for a place in `items` who answered what, without a name where it is a verdict. `imported`: these
+    verdicts came with the items and are nobody's final labels.
     """
 
     items: Sequence[int]
@@ -47,6 +48,7 @@ class Behind:
     unit: Unit
     key: Literal["pk", "position"] = "pk"
     said: Said = field(default=_nothing)
+    imported: bool = False
 
     def chosen(self, start: int, end: int) -> Q:
         """The items from one place to another."""

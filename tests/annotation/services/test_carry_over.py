@@ -263,6 +263,8 @@ class TestLabels:
         assert set(found.values_list("label", "reason")) == {("", "cannot_judge" if cause else "incomplete")}
         assert verify(made) == []
         assert stale_labels(made) == 0
+        (line,) = overview(made).labels.reasons
+        assert line[1:] == (made.items.count(), standing().count())
 
     def test_it_may_run_twice(self, campaign: Campaign) -> None:
         version = campaign.label_version
@@ -311,6 +313,9 @@ class TestLabels:
         give_out(made, carry_over=wish())
 
         assert set(stale_of(made).values_list("item", flat=True)) == set(carried_items())
+        labels = overview(made).labels
+        assert labels.to_carry == labels.stale == standing().count()
+        assert (labels.older, labels.outdated) == (0, 0)
         finalize(made)
         assert stale_labels(made) == 0
 

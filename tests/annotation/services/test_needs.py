@@ -80,7 +80,7 @@ def test_both_pages_tell_the_same(cast: Cast) -> None:
         "1 late answer, not counted",
         "1 job failed",
         "Main round is late: A1, A2",
-        "1 stale label",
+        "1 label to be updated",
         "1 item without its full number of experts",
     ]
 

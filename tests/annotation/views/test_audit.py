@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from annotation.models import AuditEntry
+from annotation.models import AuditEntry, Campaign
 from annotation.services.campaign_settings import change_settings
 from annotation.services.people import add_person, audit
 from tests.factories import Cast, make_cast
@@ -117,3 +117,21 @@ def test_an_expert_gets_nothing_of_it(cast: Cast) -> None:
         "/campaigns/main/attention/",
     ):
         assert client.get(address).status_code == 404
+
+
+def test_a_campaign_of_triples_tells_nothing_of_translations(cast: Cast) -> None:
+    client = client_of(cast.mei)
+    for protocol, told in (("triple", False), ("compound", True)):
+        opened = {"protocol": protocol, "k": 2, "seed": 1, "display": "alone"}
+        entry = audit(cast.campaign, cast.mei, "campaign created", opened)
+        assert ("display of translations" in text_of(client.get(PAGE))) == told
+        assert entry.detail == opened  # files keep it
+
+
+def test_the_checks_of_triples_are_those_of_triples(cast: Cast) -> None:
+    client = client_of(cast.mei)
+    for protocol, shown in (("triple", False), ("compound", True)):
+        Campaign.objects.update(protocol=protocol)
+        page = text_of(client.get("/campaigns/main/verify/"))
+        assert "The campaign has a manager" in page
+        assert ("Verdicts are carried over" in page) == shown

@@ -308,9 +308,26 @@ def test_it_tells_nothing_about_agreement_or_single_answers_while_experts_judge(
 
     page = text_of(client_of(mei).get(HOME))
 
-    assert "How far the experts agree stays hidden here while they judge." in page
     assert "κ" not in page
     assert "Raw agreement" not in page
+
+
+@pytest.mark.parametrize(("k", "all_judged", "said"), [(2, False, True), (2, True, False), (1, False, False)])
+def test_it_says_that_agreement_is_hidden_only_where_there_is_some_and_somebody_judges(
+    k: int, all_judged: bool, said: bool, mei: User, tmp_path: Path
+) -> None:
+    campaign = a_campaign(mei, tmp_path)
+    answer_everything(campaign)
+    Campaign.objects.update(annotators_per_item=k)
+    if not all_judged:
+        Assignment.objects.filter(pk=Assignment.objects.earliest("pk").pk).update(
+            revision=0, label="", answered_at=None
+        )
+    finalize(campaign)
+
+    page = text_of(client_of(mei).get(HOME))
+
+    assert ("How far the experts agree stays hidden here while they judge." in page) == said
 
 
 def test_it_counts_labels_and_what_has_none_by_reason(mei: User, tmp_path: Path) -> None:
@@ -438,7 +455,7 @@ def test_it_shows_a_part_with_its_experts(mei: User, tmp_path: Path) -> None:
     page = text_of(shown)
 
     assert f'href="{HOME}assign/" aria-current="page"' in body_of(shown)
-    assert "Part 1 3 units" in page
+    assert "Part 1 3 triples" in page
     assert "A1 0 / 3" in page
     assert client_of(mei).get(HOME + "parts/9/").status_code == 404
 

@@ -14,9 +14,9 @@ from annotation.services.carried import standing
 from annotation.services.labels import finalize
 from annotation.services.people import add_member
 from annotation.services.verify import verify
-from tests.carrying import LEXICON, give_out, says, two_systems, wish
+from tests.carrying import LEXICON, give_out, rows, says, two_systems, wish
 from tests.factories import make_user, signed_in
-from tests.material import answer_everything, triple_campaign
+from tests.material import answer_everything, load_rows, new_campaign, triple_campaign
 from tests.pages import body_of, client_of, hidden, text_of
 
 pytestmark = pytest.mark.django_db
@@ -187,6 +187,27 @@ class TestPage:
 
         assert f"{n} verdicts in the rates above were given to other translations" in rates
         assert "carried over" in rates
+
+
+def test_the_overview_tells_once_what_takes_a_verdict_since_the_labels(mei: User, tmp_path: Path) -> None:
+    made = new_campaign("compound", k=1)
+    add_member(made, mei, Membership.Role.MANAGER)
+    load_rows(made, rows(rest="挥手。"), tmp_path, system="base")
+    give_out(made)
+    answer_everything(made, "", cause="other")
+    load_rows(made, rows(rest="招手！"), tmp_path, system="later")
+    finalize(made)
+    give_out(made, carry_over=wish())
+    n, client = standing().count(), client_of(mei)
+
+    before = text_of(client.get("/campaigns/main/"))
+    finalize(made)
+    after = text_of(client.get("/campaigns/main/"))
+
+    assert f"No label yet {n} take the verdict on another item since the labels were computed" in before
+    assert "answered since" not in before
+    assert "older than the answers" not in before
+    assert f"an expert could not judge it {n} of them take the verdict on another item" in after
 
 
 def test_the_item_list_costs_as_before_where_nothing_is_carried(mei: User, campaign: Campaign) -> None:

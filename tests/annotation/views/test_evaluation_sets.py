@@ -1,6 +1,7 @@
 """The page that builds an evaluation set: look first, store whole, with and without the worker."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from annotation.services.people import add_member
 from annotation.tasks import build_set
 from tests.annotation.services.test_evaluation_sets import candidate_rows, pool_rows
 from tests.factories import make_user
-from tests.material import as_csv, new_campaign
+from tests.material import as_csv, load_rows, new_campaign, triples
 from tests.pages import body_of, client_of, text_of
 
 pytestmark = pytest.mark.django_db
@@ -339,3 +340,15 @@ def test_another_import_under_way_is_no_twin(campaign: Campaign, mei: User) -> N
     refused = client.post(f"{address}save/")
     assert refused.status_code == 409
     assert "Another import" in text_of(refused)
+
+
+def test_what_holds_items_is_not_asked_to_build_a_set(mei: User, campaign: Campaign, tmp_path: Path) -> None:
+    client = client_of(mei)
+    assert "No set yet?" in text_of(client.get("/campaigns/main/import/"))
+
+    load_rows(campaign, triples(2), tmp_path)
+
+    assert "No set yet?" not in text_of(client.get("/campaigns/main/import/"))
+    page = client.get(PAGE)
+    assert "holds items already" in text_of(page)
+    assert "To the items" in text_of(page)

@@ -27,7 +27,7 @@ def test_it_says_what_counts_and_up_to_where(cast: Cast) -> None:
     body = signed_in(cast.ada).get(ADDRESS).content.decode()
 
     assert "at most 2 minutes each" in body
-    assert "No time yet" in body
+    assert "No time was measured" in body
 
 
 def test_it_says_the_cap_of_a_compound(db: None) -> None:

@@ -115,11 +115,19 @@ def test_it_shows_the_final_label_in_words_or_why_there_is_none(mei: User, tmp_p
     campaign.rounds.update(state="closed")
     page = text_of(client.get(ITEMS))
     assert re.search(r"2/2 plausible ✓ final", page)
-    assert re.search(r"0/2 not every expert has answered · undecided", page)
+    assert re.search(r"0/2 answers are missing · undecided", page)
     assert rows_of(body_of(client.get(f"{ITEMS}?state=incomplete"))) == ["2"]
     assert rows_of(body_of(client.get(f"{ITEMS}?state=labelled"))) == ["1"]
     assert rows_of(body_of(client.get(f"{ITEMS}?state=undecided"))) == ["2"]
     assert rows_of(body_of(client.get(f"{ITEMS}?state=stale"))) == []
+
+
+def test_it_says_that_nobody_was_given_an_item(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    load_rows(campaign, triples(2), tmp_path)
+    finalize(campaign)
+
+    assert "0/0 given to nobody yet · undecided" in text_of(client_of(mei).get(ITEMS))
 
 
 def test_it_calls_a_split_as_other_pages_do(mei: User, tmp_path: Path) -> None:
@@ -165,7 +173,7 @@ def test_it_says_that_a_label_is_to_be_updated_where_answers_came_since(mei: Use
 
     assert "2/2 ! to be updated" in page
     assert "2/2 plausible ! to be updated" in page
-    assert "1/2 not every expert has answered · undecided" in page
+    assert "1/2 answers are missing · undecided" in page
     assert body_of(response).count('<span class="badge warn">') == 2
     assert rows_of(body_of(client_of(mei).get(f"{ITEMS}?state=stale"))) == ["1", "2"]
 

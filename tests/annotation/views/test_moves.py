@@ -8,9 +8,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Assignment, Campaign, Membership
+from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
 from tests.factories import make_user
-from tests.material import triple_campaign
+from tests.material import load_rows, new_campaign, triple_campaign, triples
 from tests.pages import client_of, text_of
 
 pytestmark = pytest.mark.django_db
@@ -78,3 +79,17 @@ def test_the_plan_costs_the_same_for_few_and_many_units(tmp_path: Path) -> None:
         assert response.status_code == 200
         counts.append(len(found))
     assert counts[0] == counts[1]
+
+
+def test_who_alone_has_open_units_is_not_offered_to_take_them(tmp_path: Path) -> None:
+    campaign = new_campaign(k=1)
+    load_rows(campaign, triples(4), tmp_path)
+    assign_parts(campaign, experts=["ada"], design="single", seed=1)
+    client = manager_of(campaign)
+    assert "There is nobody else yet." in text_of(client.get(PAGE))
+
+    add_member(campaign, make_user("bo"), Membership.Role.EXPERT)
+
+    page = client.get(PAGE)
+    assert [name for _pk, name in page.context["form"].fields["takers"].choices] == ["A2"]
+    assert "There is nobody else yet." not in text_of(page)

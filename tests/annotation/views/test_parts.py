@@ -353,7 +353,10 @@ def handed_in(mei: User, folder: Path) -> tuple[Campaign, Membership]:
 def test_it_gives_a_part_back_so_that_its_expert_may_change_answers(mei: User, tmp_path: Path) -> None:
     campaign, ada = handed_in(mei, tmp_path)
     client = client_of(mei)
-    assert "not yet" in text_of(client.get("/campaigns/main/parts/0/"))
+    page = text_of(client.get("/campaigns/main/parts/0/"))
+    assert "not yet" in page
+    assert "A part that is given back may be changed" in page
+    assert "given back" not in text_of(client.get("/campaigns/main/parts/1/"))  # which nobody handed in
 
     response = client.post(f"/campaigns/main/parts/0/give-back/{ada.pk}/", follow=True)
 
@@ -366,6 +369,20 @@ def test_it_gives_a_part_back_so_that_its_expert_may_change_answers(mei: User, t
     assert entry.actor == mei
     assert entry.detail.pop("handed_in")  # what was there before
     assert entry.detail == {"part": 0, "pseudonym": "A1"}
+
+
+def test_a_part_of_compounds_says_how_many_screens_each_expert_sees(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, tmp_path, n=2, protocol="compound", k=1)
+    other = [row | {"translation": f"别的 {i} 。"} for i, row in enumerate(compounds(2))]
+    load_rows(campaign, other, tmp_path, system="large")
+    assign_parts(campaign, experts=["ada"], design="single", seed=1, by=mei)
+
+    page = text_of(client_of(mei).get("/campaigns/main/parts/0/"))
+
+    ada = User.objects.get(username="ada")
+    assert "Part 1 2 compounds" in page
+    assert "A1 4 0 / 20" in page  # two translations of a sentence never stand on one screen
+    assert client_of(ada).get("/campaigns/main/parts/0/hand-in/").context["review"].total == 4
 
 
 def test_it_gives_back_only_what_was_handed_in_and_only_here(mei: User, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_it_shows_pace_finish_and_hours_without_names(cast: Cast) -> None:
 
     assert "A1 3 / 4" in page
     assert "median of 3 days" in page
-    assert "unknown: There are fewer than 3 days of work to go by." in page
+    assert "There are fewer than 3 days of work to go by." in page
     assert "3 min" in page
     assert "ada" not in page
 
@@ -99,3 +99,14 @@ def test_the_hours_file_has_a_line_a_day(cast: Cast) -> None:
     assert lines[0].startswith("expert,day,screens,")
     assert len(lines) == 4
     assert all(line.startswith("A1,") for line in lines[1:])
+
+
+def test_what_was_judged_in_a_closed_round_is_closed_though_nobody_handed_it_in(cast: Cast) -> None:
+    client = client_of(cast.mei)
+    assert "A2 0 / 4 not begun" in text_of(client.get(PAGE))
+
+    cast.campaign.rounds.update(state=Round.State.CLOSED)
+
+    page = text_of(client.get(PAGE))
+    assert "A1 3 / 4 ✓ closed" in page
+    assert "not begun" not in page

@@ -38,7 +38,7 @@ from tests.factories import (
     seat_number,
 )
 from tests.material import answer_open, load_rows
-from tests.pages import text_of
+from tests.pages import body_of, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -769,7 +769,9 @@ class TestHandingIn:
         assert "Part 2 is fully judged: look through it and hand it in." in text_of(
             client.get(at("parts/0/hand-in/"))
         )
-        assert "Look through your parts and hand them in." in text_of(client.get(at("work/")))
+        work = client.get(at("work/"))
+        assert "Look through your parts and hand them in." in text_of(work)
+        assert '<a class="button primary" href="/campaigns/main/parts/1/hand-in/"' in body_of(work)
         assert "Go on judging" not in text_of(client.get(at("parts/1/hand-in/")))
 
         client.post(at("parts/1/hand-in/"))

@@ -10,7 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.formats.adapters.registry import SHAPES as SHAPE_LIST
-from annotation.models import Annotation, Campaign, Item, Job, Membership, User
+from annotation.models import Annotation, Campaign, Context, Item, Job, Membership, User
 from annotation.services.exports import names_of
 from annotation.services.jobs import due
 from annotation.services.peeks import peeks_of
@@ -20,7 +20,7 @@ from annotation.tasks import import_items
 from tests.annotation.services.test_shapes import choice, judged_compounds, judged_triples
 from tests.factories import make_user
 from tests.material import load_rows, new_campaign, save, screens_of_work, sheet, triple_campaign, triples
-from tests.pages import client_of, text_of
+from tests.pages import body_of, client_of, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -295,3 +295,29 @@ def test_a_shape_that_cannot_hold_the_campaign_says_so(mei: User, tmp_path: Path
         assert "source.en" in archive.namelist()
     assert client.get(SHAPES.format(slug="source") + "brat/annotations").status_code == 409
     assert client.get(SHAPES.format(slug="source") + "ckbp/annotations").status_code == 409
+
+
+def test_a_system_without_references_is_named_and_not_offered(mei: User, tmp_path: Path) -> None:
+    campaign = managed(judged_compounds(tmp_path, k=1), mei)
+    Context.objects.filter(
+        pk__in=campaign.items.filter(outputs__system__name="large").values("context")[:1]
+    ).update(reference="")
+    client = client_of(mei)
+
+    page = client.get(SHAPES.format(slug="source"))
+
+    assert "1 context has no reference, which this shape needs" in text_of(page)
+    assert "?system=large&amp;run=1" not in page.content.decode()
+
+
+def test_a_refusal_leads_back_to_where_one_was(mei: User, tmp_path: Path) -> None:
+    managed(judged_compounds(tmp_path, k=1), mei)
+    client, page = client_of(mei), SHAPES.format(slug="source")
+    address = page + "cognition/annotations"
+
+    back = client.get(address, headers={"Referer": f"http://testserver{page}"})
+    elsewhere = client.get(address, headers={"Referer": "http://elsewhere.example/"})
+
+    assert f'href="http://testserver{page}"' in body_of(back)
+    assert "elsewhere.example" not in body_of(elsewhere)
+    assert "Go back with your browser" in text_of(elsewhere)

@@ -16,6 +16,7 @@ from scoring.models import Benchmark, BenchmarkSubmission
 from scoring.services.boards import set_board
 from scoring.stats import generation
 from scoring.tasks import downstream
+from scoring.templatetags.figures import percent_interval, row_word
 from tests.factories import Cast, make_cast
 from tests.pages import client_of, text_of
 from tests.scoring.downstream import GOLD, SAID, choices_benchmark, chosen, pairs_benchmark, send
@@ -230,6 +231,19 @@ def test_accuracies_stand_under_their_own_benchmarks(cast: Cast) -> None:
     assert found.groups() == ("20.00", "60.00", "90.00")
 
 
+def test_one_benchmark_has_no_mean_beside_its_own_figures(cast: Cast) -> None:
+    choices_benchmark(cast.campaign, "aNLI")
+    for name, right in (("base", 4), ("large", 16)):
+        submit(cast.mei, Benchmark.objects.get(), chosen(right), system=name)
+        run_jobs()
+
+    page = text_of(client_of(cast.mei).get(PAGE))
+
+    assert "System aNLI base" in page
+    assert "Differences of the means" not in page
+    assert "gives every benchmark the same weight" not in page
+
+
 def test_submissions_and_benchmarks_are_removed_in_that_order(cast: Cast) -> None:
     benchmark = choices_benchmark(cast.campaign)
     sent = send(benchmark, chosen(15), "base")
@@ -282,3 +296,12 @@ def test_pages_take_as_many_queries_for_many_systems_as_for_one(cast: Cast) -> N
 
     assert counts[0] == counts[1]
     assert max(counts[0]) <= 16
+
+
+def test_an_interval_below_zero_has_a_word_between_its_bounds() -> None:
+    assert percent_interval([-45.0, -5.0]) == "−45.00 to −5.00"
+    assert percent_interval([5.0, 45.0]) == "5.00 – 45.00"
+
+
+def test_a_pattern_may_break_behind_its_signs() -> None:
+    assert row_word("NP:DET+ADJ") == "NP:<wbr>DET+<wbr>ADJ"

@@ -13,7 +13,7 @@ from annotation.services.gold import mark
 from annotation.services.peeks import PEEK
 from annotation.services.people import add_member
 from tests.factories import make_user, signed_in
-from tests.material import answer_everything, triple_campaign
+from tests.material import answer_everything, new_campaign, triple_campaign
 from tests.pages import hidden, text_of
 
 pytestmark = pytest.mark.django_db
@@ -119,3 +119,19 @@ def test_the_list_comes_in_pages_with_the_same_queries(
     assert "letter 50" in text_of(first)
     assert "letter 51" not in text_of(first)
     assert "letter 51" in text_of(rest)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "there", "absent"), [("triple", "head", "item_id"), ("compound", "item_id", "head")]
+)
+def test_the_form_names_the_columns_of_the_campaign_s_kind(
+    protocol: str, there: str, absent: str, db: None
+) -> None:
+    made = new_campaign(protocol, slug="other")
+    mei = make_user("mei")
+    add_member(made, mei, "manager")
+
+    page = text_of(signed_in(mei).get(reverse("gold", args=["other"])))
+
+    assert there in page
+    assert absent not in page

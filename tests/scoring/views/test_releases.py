@@ -50,7 +50,7 @@ def test_a_manager_freezes_and_everybody_who_may_look_gets_the_file(campaign: Ca
     for words in (
         release.sha256,
         "seed 3",
-        "dev 2 test 8",
+        "dev: 2 test: 8",
         "0 triples stand on both sides",
         "data/dev.parquet",
     ):

@@ -315,3 +315,13 @@ def test_what_one_judged_twice_opens_by_direction(judged_triples: Campaign, mei:
     shown = text_of(client.get(by_one))
     assert "Items: " in shown
     assert re.search(r"A\d: [a-z/]+ → always/often", shown)
+
+
+def test_it_says_that_labels_came_with_the_items(mei: User, tmp_path: Path) -> None:
+    campaign = managed(mei, "triple", 2)
+    load_rows(campaign, [row | {"label": "1"} for row in triples(3)], tmp_path)
+    client, said = client_of(mei), "Labels: those that were imported with the items."
+
+    assert said in text_of(client.get(f"{REPORTS}statistics/items/?of=plausible"))
+    finalize(campaign)
+    assert said not in text_of(client.get(f"{REPORTS}statistics/items/?of=unlabelled"))

@@ -131,7 +131,11 @@ def test_the_board_shown_is_the_one_that_the_form_sends_to(campaign: Campaign) -
 
     answer = send("mei", release=release.pk)
     assert "Nothing stands on this board yet" not in text_of(mei.get(BOARD))
-    assert "Nothing stands on this board yet" in text_of(mei.get(f"{BOARD}?split=test&release="))
+    elsewhere = mei.get(f"{BOARD}?split=test&release=")
+    assert "Nothing stands on this board yet Submissions stand on other boards: v1, test 1" in text_of(
+        elsewhere
+    )
+    assert f'href="{BOARD}?split=test&amp;release=v1"' in body_of(elsewhere)
     assert f'href="{BOARD}?split=test&amp;release=v1"' in body_of(mei.get(answer.headers["Location"]))
 
     answer = send("mei", release="", split="dev")

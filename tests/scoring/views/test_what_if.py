@@ -80,11 +80,20 @@ def test_it_shows_what_turns_and_how_figures_move(mei: User, tmp_path: Path) -> 
     assert "Signature: label-changes|" in page
 
 
+def test_unasked_it_says_that_it_shows_the_rule_in_force(mei: User, tmp_path: Path) -> None:
+    judged(mei, tmp_path)
+
+    page = text_of(client_of(mei).get(PAGE))
+
+    assert "This is the rule in force, “ckbp2” (version 1)" in page
+    assert "Compared with" not in page
+
+
 def test_it_shows_the_error_rates_of_compounds_and_what_a_model_knows(mei: User, tmp_path: Path) -> None:
     judged_compounds(mei, tmp_path)
     page = text_of(client_of(mei).get(f"{PAGE}?model=majority"))
     assert "Compared with the label model “Majority of the answers” over the same answers" in page
-    assert re.search(r"base / 1 Aggregate error rate 100\.00 ", page)
+    assert re.search(r"base / 1 Aggregate error rate, % 100\.00 ", page)
     assert "Difference Competence A1" in page
     assert "cannot" not in re.findall(r"Gain a label (\S+)", page)
     warned = text_of(client_of(mei).get(f"{PAGE}?model=dawid-skene"))
