@@ -9,7 +9,7 @@ class ScoringConfig(AppConfig):
     def ready(self) -> None:
         # The registries stand beside models, which may be imported only now.
         from annotation.services import jobs, released  # noqa: PLC0415
-        from scoring.models import Release  # noqa: PLC0415
+        from scoring.services.released import labels_frozen_last  # noqa: PLC0415
 
         # The whole round, and the part: each part's agreement is a job of its own.
         jobs.register(
@@ -19,4 +19,4 @@ class ScoringConfig(AppConfig):
         jobs.register("release", "scoring.release")
         jobs.register("measure", "scoring.measure")
         jobs.register("downstream", "scoring.downstream")
-        released.register(lambda campaign: Release.objects.filter(campaign=campaign).exists())
+        released.register(labels_frozen_last)

@@ -33,7 +33,7 @@ from annotation.services.invitations import is_invited
 from annotation.services.labels import stale_of
 from annotation.services.moves import moved_items
 from annotation.services.peeks import LABELLING
-from annotation.services.released import is_released
+from annotation.services.released import released_labels
 from annotation.services.round_progress import ExpertShare, RoundLine, main_of, round_lines
 from annotation.services.verify.experts import exactly_k_in_main
 
@@ -219,7 +219,8 @@ class Overview:
     labels: LabelCounts
     jobs: JobCounts
     not_exactly_k: int
-    released: bool = False
+    label_version: int
+    released_labels: int | None = None  # their version in the last release, 0 where they were imported
 
     @property
     def given(self) -> int:
@@ -280,6 +281,16 @@ class Overview:
     def judging(self) -> bool:
         """Whether independent answers are still being given, so that nothing may be told of them."""
         return self.answered < self.given or bool(self.at_work)
+
+    @property
+    def released(self) -> bool:
+        """Whether the labels as they are now were released."""
+        return self.released_labels == self.label_version
+
+    @property
+    def released_before(self) -> bool:
+        """Whether a release holds other labels than these."""
+        return self.released_labels is not None and not self.released
 
     @property
     def labels_hidden(self) -> bool:
@@ -395,7 +406,8 @@ def overview(campaign: Campaign) -> Overview:
         labels=_labels(campaign),
         jobs=job_counts(campaign),
         not_exactly_k=without_k_experts(campaign, round_),
-        released=is_released(campaign),
+        label_version=campaign.label_version,
+        released_labels=released_labels(campaign),
     )
 
 

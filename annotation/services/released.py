@@ -1,17 +1,17 @@
-"""Whether a campaign was released. Releases are scoring's: it says here, once at its start, how to find out."""
+"""What of a campaign was released. Releases are scoring's: it says here, once at its start, how to find out."""
 
 from collections.abc import Callable
 
 from annotation.models import Campaign
 
-_known: list[Callable[[Campaign], bool]] = []
+_known: list[Callable[[Campaign], int | None]] = []
 
 
-def register(has_release: Callable[[Campaign], bool]) -> None:
+def register(released: Callable[[Campaign], int | None]) -> None:
     """Ask this of a campaign from now on (other apps do so in AppConfig.ready)."""
-    _known.append(has_release)
+    _known.append(released)
 
 
-def is_released(campaign: Campaign) -> bool:
-    """Whether something of it was frozen; one query."""
-    return any(has_release(campaign) for has_release in _known)
+def released_labels(campaign: Campaign) -> int | None:
+    """The version of the labels that was frozen last, 0 where they were imported; None where nothing was. One query."""
+    return next((found for released in _known if (found := released(campaign)) is not None), None)

@@ -83,14 +83,17 @@ def looked_back(campaign: Campaign, *, expert_id: int, count: int = 50) -> Looke
 
 
 def look_back(rows: QuerySet[Assignment], campaign: Campaign, *, expert_id: int, count: int) -> LookedBack:
-    """The answered screens among these rows of the expert's record. At most two queries, whatever is found."""
+    """The answered screens among these rows of the expert's record. At most two queries, whatever is found.
+
+    Whether some are out of sight matters only where fewer are found than asked for; of one it is looked up only then.
+    """
     answered = rows.filter(answered_at__isnull=False).order_by().values(place=F("position"))
     latest = answered.annotate(at=Max("answered_at"), why=Value(""))
+    hidden = out_of_sight(campaign, expert_id=expert_id)
     # Up to two more rows, before all others, for what is not among these: they cost no query of their own.
-    not_shown = {
-        "out of sight": out_of_sight(campaign, expert_id=expert_id),
-        "closed": in_closed_rounds(campaign, expert_id=expert_id),
-    }
+    not_shown = {"closed": in_closed_rounds(campaign, expert_id=expert_id)}
+    if count > 1:
+        not_shown["out of sight"] = hidden
     told = [
         others.order_by().values(place=F("row") * 0).annotate(at=Max("answered_at"), why=Value(why))
         for why, others in not_shown.items()
@@ -103,7 +106,8 @@ def look_back(rows: QuerySet[Assignment], campaign: Campaign, *, expert_id: int,
     shown = sorted(
         screens(whole, campaign=campaign, expert_id=expert_id), key=lambda screen: rank[screen["position"]]
     )
-    return LookedBack(shown, partial=len(places) < count and "out of sight" in why, closed="closed" in why)
+    partial = len(places) < count and ("out of sight" in why or (count == 1 and hidden.exists()))
+    return LookedBack(shown, partial=partial, closed="closed" in why)
 
 
 def progress(campaign: Campaign, *, expert_id: int) -> dict[str, Any]:

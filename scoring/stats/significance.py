@@ -38,6 +38,10 @@ SAME = say(
     "All instances that both have labels for are the same translations, judged once; the difference is 0 for that "
     "reason alone, and there is nothing to draw or to test."
 )
+NONE_DECIDED = {  # why a rate of two systems has no difference
+    "instance": say("no context was decided for both systems"),
+    "aggregate": say("no compound has exactly five contexts, all of them decided for both systems"),
+}
 NOTE = say(
     "Differences are paired. Intervals and p-values are conditional on these runs, experts and atoms; "
     "the spread over runs stands beside them."
@@ -481,7 +485,7 @@ def _difference(
         undecided=sides.undecided,
     )  # fmt: skip
     if not n:
-        return replace(known, reason=say("no compound was judged for both systems"))
+        return replace(known, reason=NONE_DECIDED[measure])
     runs_a, runs_b = len(columns_a), len(columns_b)
     apart = sides.a.sum(axis=1) * runs_b - sides.b.sum(axis=1) * runs_a
     known = replace(

@@ -50,3 +50,9 @@ def test_after_an_error_the_server_is_asked() -> None:
     assert not connection.is_usable()
     assert isinstance(raw, psycopg2.extensions.connection)
     connection.close()
+
+
+def test_no_statement_is_compiled() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW jit")
+        assert cursor.fetchone() == ("off",)

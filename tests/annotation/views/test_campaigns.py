@@ -34,6 +34,7 @@ from tests.pages import body_of, client_of, text_of
 
 pytestmark = pytest.mark.django_db
 
+OVERVIEW = "annotation.services.overview"
 HOME = "/campaigns/main/"
 
 
@@ -139,15 +140,20 @@ def test_it_says_at_each_stage_what_to_do_next(
         "The final labels are there. Before you use them: Batch 1 is judged and handed"
     )
     with monkeypatch.context() as released:
-        released.setattr("annotation.services.overview.is_released", lambda campaign: True)
+        released.setattr(f"{OVERVIEW}.released_labels", lambda campaign: campaign.label_version)
         assert next_step().startswith(
             "The final labels are there. They were released, and a release stays as it is. Before"
         )
     batch = close_batch(campaign, Design.objects.get().pk, by=mei)
     assert next_step().startswith("The final labels are there. Look at the reports.")
     with monkeypatch.context() as released:
-        released.setattr("annotation.services.overview.is_released", lambda campaign: True)
+        released.setattr(f"{OVERVIEW}.released_labels", lambda campaign: campaign.label_version)
         assert next_step().startswith("The final labels are there. They were released. Look at the reports.")
+        released.setattr(f"{OVERVIEW}.released_labels", lambda campaign: 7)
+        now = f"these are version {Campaign.objects.get().label_version}, and not released yet."
+        assert f"A release holds version 7 of the labels; {now}" in text_of(client.get(HOME))
+        released.setattr(f"{OVERVIEW}.released_labels", lambda campaign: 0)
+        assert "A release holds labels that were imported; these are not released" in text_of(client.get(HOME))
     reopen_batch(campaign, batch.pk, by=mei)
     HandIn.objects.all().delete()
     ada = Assignment.objects.filter(expert__username="ada").first()

@@ -207,15 +207,22 @@ def test_its_test_keeps_its_level_when_the_systems_are_exchangeable() -> None:
     assert found <= 400 * 0.05 + 3 * (400 * 0.05 * 0.95) ** 0.5
 
 
+REASONS = {
+    "instance": "no context was decided for both systems",
+    "aggregate": "no compound has exactly five contexts, all of them decided for both systems",
+}
+
+
 def test_it_says_why_there_is_no_difference_to_speak_of() -> None:
     found = compare_systems([system("a", [1] * 5), system("b", [UNDECIDED] * 5)], labels="x")
     for one in found.differences:
-        assert (
-            one.as_json()["ci95_reason"]
-            == one.as_json()["p_reason"]
-            == "no compound was judged for both systems"
-        )
+        assert one.as_json()["ci95_reason"] == one.as_json()["p_reason"] == REASONS[one.measure]
     assert spread("b", "instance", [None]).reason is not None
+
+    # one context was decided for both: its rates differ by something, those of whole compounds by nothing known
+    found = compare_systems([system("a", [1] * 5), system("b", [0] + [UNDECIDED] * 4)], labels="x")
+    told = {one.measure: (one.difference is None, one.reason) for one in found.differences}
+    assert told == {"instance": (False, None), "aggregate": (True, REASONS["aggregate"])}
 
 
 def test_one_seed_gives_one_result_and_signs_it() -> None:

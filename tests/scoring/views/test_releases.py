@@ -1,6 +1,7 @@
 """Releases as pages: freezing by the worker, what was frozen, and the file."""
 
 import hashlib
+import re
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ def test_where_final_labels_are_it_says_so_and_warns_of_what_is_not_settled() ->
     close_batch(cast.campaign, design.pk, by=cast.mei)
     finalize(cast.campaign)
 
-    assert "The final labels are there. A project manager makes releases." in text_of(vera.get(RELEASES))
+    assert "The final labels are there. A manager makes releases." in text_of(vera.get(RELEASES))
     page = text_of(mei.get(RELEASES))
     assert "The final labels are there: freeze them below." in page
     assert "Before you make one: The answers to 1 item contrast" in page
@@ -79,6 +80,25 @@ def test_where_final_labels_are_it_says_so_and_warns_of_what_is_not_settled() ->
 def test_the_seed_is_the_campaigns_unless_another_is_typed(campaign: Campaign) -> None:
     Campaign.objects.update(seed=20)
     assert 'name="seed" value="20"' in body_of(client_of(person("mei")).get(RELEASES))
+
+
+def test_it_says_which_labels_a_release_holds_and_whether_there_are_newer_ones() -> None:
+    cast = make_cast()
+    design = make_judged(cast, ("1", "1"), ("1", "0.5"))
+    close_batch(cast.campaign, design.pk, by=cast.mei)
+    finalize(cast.campaign)
+    freeze(cast.campaign, "v1", wish=SplitWish(), by=None)
+    mei = client_of(cast.mei)
+    cast.campaign.refresh_from_db()
+    held = cast.campaign.label_version
+    assert held
+    assert re.search(rf"v1 \d+ version {held} ", text_of(mei.get(RELEASES)))
+    assert "not the newest" not in text_of(mei.get(RELEASES))
+
+    Campaign.objects.filter(pk=cast.campaign.pk).update(label_version=held + 1)
+
+    assert f"version {held} ! not the newest" in text_of(mei.get(RELEASES))
+    assert f"A release holds version {held} of the labels" in text_of(mei.get("/campaigns/main/"))
 
 
 def test_a_viewer_freezes_nothing(campaign: Campaign) -> None:
