@@ -153,7 +153,9 @@ def test_it_says_at_each_stage_what_to_do_next(
         now = f"these are version {Campaign.objects.get().label_version}, and not released yet."
         assert f"A release holds version 7 of the labels; {now}" in text_of(client.get(HOME))
         released.setattr(f"{OVERVIEW}.released_labels", lambda campaign: 0)
-        assert "A release holds labels that were imported; these are not released" in text_of(client.get(HOME))
+        assert "A release holds labels that were imported; these are not released" in text_of(
+            client.get(HOME)
+        )
     reopen_batch(campaign, batch.pk, by=mei)
     HandIn.objects.all().delete()
     ada = Assignment.objects.filter(expert__username="ada").first()
