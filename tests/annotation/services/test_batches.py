@@ -64,7 +64,7 @@ def test_it_freezes_every_answer_whoever_has_handed_in(cast: Cast) -> None:
     close_batch(cast.campaign, design.pk, by=cast.mei)
 
     for slot in (1, 2):
-        with pytest.raises(Refused, match="handed in"):
+        with pytest.raises(Refused, match="The batch of this part is closed: all its answers are frozen"):
             send(row_of(cast, 1, slot))
     (after,) = batches_of(cast.campaign)
     assert after.closed_at is not None

@@ -118,7 +118,7 @@ def test_a_discussion_ends_with_what_was_judged_again_and_with_the_campaign(cast
         for address in ("discussion/?show=all", *(["items/"] if viewer == cast.mei else [])):
             shown = text_of(signed_in(viewer).get(f"/campaigns/main/{address}"))
             assert "being discussed" not in shown
-            assert "unread" not in shown.replace("still open unread", "")
+            assert "unread" not in shown.replace("still open 0 unread 0 resolved", "")
 
 
 def test_what_is_still_split_after_it_was_judged_again_is_not_being_discussed(cast: Cast) -> None:

@@ -50,7 +50,7 @@ def test_it_leads_a_manager_from_the_overview_to_the_page() -> None:
 
     assert "1 late answer, not counted" in text_of(client_of(cast.mei).get("/campaigns/main/"))
     assert "late answer" not in text_of(client_of(cast.vera).get("/campaigns/main/"))
-    assert "PersonX rest 1 A1 sometimes" in text_of(page)
+    assert "PersonX rest 1 (xWant) A1 sometimes" in text_of(page)
 
 
 def test_another_answer_under_the_same_key_is_not_taken_for_the_one_that_is_kept() -> None:
