@@ -5,6 +5,7 @@ import * as clock from "./clock.js";
 import { advanced, unitPainted } from "./guard.js";
 import * as outbox from "./outbox.js";
 import { addressOf, isCompound, say, seat, uuid } from "./page.js";
+import * as progress from "./progress.js";
 import * as record from "./record.js";
 import {
   answeredByRest, blanks, changes, isSideBySide, isTouched, openSheet, restore, snapshot, stepAt, stepFrom, withAnswers,
@@ -20,6 +21,7 @@ let current = null; // {sheet, clock, correcting}
 let resume = null; // the open screen one comes back to after a correction
 let drafts = new Map();
 let send = () => {};
+let readStanding = () => {};
 const putOff = new Set(seat.postponed);
 let undoable = []; // screens put off since the last answer: the key for "back" brings them back first
 
@@ -30,8 +32,11 @@ export const whyClosed = () => closedBy()?.why ?? "";
 const closedBy = () => current && status.closedBy(current.sheet.screen.part);
 
 /** Begin with what the server painted; `waitingEntries` are answers of an earlier visit still under way. */
-export async function begin({ flush, waitingEntries }) {
+export async function begin({ flush, askStanding, waitingEntries }) {
   send = flush;
+  readStanding = askStanding;
+  progress.begin(waitingEntries.filter(isFirst));
+  status.showProgress(seat.shown?.part);
   for (const entry of waitingEntries) supply.finish(entry.position);
   drafts = await outbox.draftsOf(owner);
   supply.add(seat.screens);
@@ -49,6 +54,9 @@ export async function begin({ flush, waitingEntries }) {
     showOpen(shown);
   }
 }
+
+/** Whether an entry holds the first answers to a screen, not a correction. */
+const isFirst = (entry) => entry.kind === "answers" && entry.judged !== undefined;
 
 function showOpen(screen, event) {
   const opened = openSheet(screen);
@@ -122,7 +130,7 @@ async function fetchMore() {
   view.paintNothing();
   const { status: code, body } = await supply.refill();
   if (current) return;
-  if (code === 200 && supply.add(body.units)) next();
+  if (code === 200 && supply.add(body.units)) goOn();
   else if (code !== 200) status.notice("no-more", { kind: "warn", text: say("noMore") });
 }
 
@@ -131,7 +139,14 @@ export function supplied(screens) {
   const added = supply.add(screens);
   if (current || !added) return;
   status.dismiss("no-more");
+  goOn();
+}
+
+/** There is something to show again, perhaps given out since this page was opened: then the part is longer. */
+function goOn() {
   next();
+  progress.doubt();
+  readStanding();
 }
 
 /** The screen changed under the expert's hands: keep it, so that a reload or a crash loses nothing. */
@@ -199,7 +214,7 @@ export function save(event) {
   putOff.delete(saved.screen.position);
   undoable = [];
   supply.finish(saved.screen.position);
-  status.countUnit(saved.screen.part);
+  progress.answered(saved.screen.position, saved.screen.part);
   advanced(event?.code);
   next(event);
   if (!current) status.showProgress(saved.screen.part); // nothing came that would show its own
@@ -391,12 +406,21 @@ export async function turnTo(position) {
   if (screen) correct(screen);
 }
 
+/** Something became of an answer on its way, in whatever tab. */
+export function follow(message) {
+  if (!isFirst(message.entry)) return;
+  progress.follow(message);
+  showStanding(message.entry.judged);
+}
+
+/** The figures changed: those of the screen before the expert, or of this part where there is none. */
+export function showStanding(part) {
+  status.showProgress(current?.sheet.screen.part ?? part);
+  status.withdrawPartDone();
+}
+
 /** This unit was answered in another tab. */
 export function answeredElsewhere(entry) {
-  if (entry.judged !== undefined && !supply.isFinished(entry.position)) {
-    status.countUnit(entry.judged);
-    status.showProgress(current?.sheet.screen.part ?? entry.judged);
-  }
   supply.finish(entry.position);
   dropDraft(entry.position);
   undoable = undoable.filter((screen) => screen.position !== entry.position);

@@ -10,6 +10,7 @@ import * as offline from "./offline.js";
 import * as outbox from "./outbox.js";
 import { byId, say, seat } from "./page.js";
 import * as presses from "./presses.js";
+import * as progress from "./progress.js";
 import * as record from "./record.js";
 import { createSender } from "./sender.js";
 import * as settings from "./settings.js";
@@ -38,6 +39,7 @@ const sender = createSender({
       trouble = state.trouble;
       showBadge();
       sayTrouble(state);
+      if (!trouble) void askStanding();
     },
   },
 });
@@ -84,11 +86,28 @@ function follow({ kind, entry }) {
   if (!gone.has(entry.seq)) entries.push(entry);
 }
 
+let changes = 0;
+const isQuiet = () => !outbox.underWay() && entries.every((entry) => entry.kind !== "answers" || entry.held);
+
+/** How far everything is as the server has it; taken where nothing was under way, or it would be unclear what it holds. */
+async function askStanding() {
+  if (!progress.isDoubtful() || !isQuiet() || sender.stopped()) return;
+  const before = changes;
+  const { status: code, body } = await supply.standing();
+  if (code !== 200 || before !== changes || !isQuiet()) return;
+  progress.read(body.progress);
+  desk.showStanding();
+}
+
 outbox.onChange((message) => {
   const { entry, kind, elsewhere } = message;
   if (entry.user !== desk.owner.user || entry.campaign !== desk.owner.campaign) return;
+  changes += 1;
   if (kind !== "adding") follow(message);
   showBadge();
+  if (kind === "adding") return;
+  if (kind !== "added" || !gone.has(entry.seq)) desk.follow(message);
+  void askStanding();
   if (elsewhere && kind === "added" && entry.kind === "answers") desk.answeredElsewhere(entry);
 });
 
@@ -141,7 +160,7 @@ async function begin() {
   await outbox.ready();
   entries = await outbox.waiting(desk.owner);
   if (!outbox.isDurable()) status.notice("memory", { kind: "warn", text: say("memoryOnly") });
-  await desk.begin({ flush: sender.flush, waitingEntries: entries.filter((entry) => entry.kind === "answers") });
+  await desk.begin({ flush: sender.flush, askStanding, waitingEntries: entries.filter((entry) => entry.kind === "answers") });
   showBadge();
   for (const entry of entries.filter((one) => one.held)) settle(entry, sender);
   await sender.flush();

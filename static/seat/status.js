@@ -1,13 +1,13 @@
 // What the page says about itself: the badge, progress, the last answer, cues, notices.
 
 import { byId, isCompound, say, seat } from "./page.js";
+import * as progress from "./progress.js";
 import { rowName } from "./sheet.js";
 import { element, short } from "./text.js";
 import { answerWord } from "./view.js";
 
 const badge = byId("badge");
 const last = document.querySelector("#last .said");
-const standing = structuredClone(seat.progress);
 
 export function announce(text) {
   byId("announcer").textContent = text;
@@ -66,29 +66,33 @@ function paintBadge() {
   badge.querySelector(".word").textContent = say(look.word, { n: held || n });
 }
 
-/** One more unit judged in this part (or taken back from "fully judged": never, an answer is only changed). */
-export function countUnit(part) {
-  standing.done += 1;
-  const own = standing.parts.find((one) => one.index === part);
-  if (own) own.done += 1;
-}
+let shownPart = seat.progress.part;
 
-export function showProgress(part) {
-  const own = standing.parts.find((one) => one.index === part);
+export function showProgress(part = shownPart) {
+  const own = progress.partOf(part);
   if (!own) return;
+  shownPart = part;
+  const done = progress.doneOf(own);
   byId("part-name").textContent = own.name;
   byId("progress").max = own.total;
-  byId("progress").value = own.done;
-  byId("progress-text").textContent = `${own.done} / ${own.total}`;
+  byId("progress").value = done;
+  byId("progress-text").textContent = `${done} / ${own.total}`;
 }
 
 /** What is said of a part whose answers can be looked at, not changed; undefined where they can be. */
 export const closedBy = (part) => seat.whyClosed[seat.closedBy[part]];
 
 /** What people call a part; one that came since this page was opened goes by its number. */
-export const partName = (part) => standing.parts.find((one) => one.index === part)?.name ?? say("part", { part: part + 1 });
+export const partName = (part) => progress.partOf(part)?.name ?? say("part", { part: part + 1 });
 
-export const partIsDone = (part) => standing.parts.some((one) => one.index === part && one.done >= one.total) && !closedBy(part);
+export const partIsDone = (part) => progress.isDone(part) && !closedBy(part);
+
+/** That a part is fully judged is said no longer where it turned out otherwise. */
+export function withdrawPartDone() {
+  for (const node of document.querySelectorAll('[data-notice^="part-"]')) {
+    if (!partIsDone(Number(node.dataset.notice.slice("part-".length)))) node.remove();
+  }
+}
 
 /** Answers of the managers that were not read yet; the way to them. */
 export function showNewAnswers(n) {

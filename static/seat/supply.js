@@ -65,14 +65,17 @@ export const count = () => held.length;
 
 /** Ask the server for everything still open; also finds what was put off elsewhere. */
 export function refill() {
-  asking ??= ask().finally(() => {
+  asking ??= ask(seat.settings.held).finally(() => {
     asking = null;
   });
   return asking;
 }
 
+/** Ask only how far everything is. */
+export const standing = () => ask(0);
+
 /** Another person's screens are not for this page. */
-async function ask() {
-  const answer = await call("GET", `${seat.urls.next}?count=${seat.settings.held}`);
+async function ask(count) {
+  const answer = await call("GET", `${seat.urls.next}?count=${count}`);
   return answer.status === 200 && (await whoIsHere()) !== "me" ? { status: 401, body: null } : answer;
 }

@@ -8,7 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Dialog, Page, Route, expect
 from playwright.sync_api import Error as PlaywrightError
 
-from annotation.models import Annotation, Assignment, Surplus
+from annotation.models import Annotation, Assignment, Round, Surplus
 from annotation.services.answers import save_answers
 from annotation.services.sheets import Answer, Sheet
 from tests.browser.conftest import (
@@ -23,7 +23,7 @@ from tests.browser.conftest import (
     try_again,
 )
 from tests.conftest import eventually
-from tests.factories import PASSWORD, seat_number
+from tests.factories import PASSWORD, make_assignment, make_triple, seat_number
 
 pytestmark = pytest.mark.browser
 
@@ -341,6 +341,141 @@ def test_it_shows_at_once_how_far_the_part_is_in_both_tabs(context: BrowserConte
     expect(second.locator("#progress-text")).to_have_text("3 / 4")
     expect(first.locator("#progress-text")).to_have_text("3 / 4")
     assert second.locator("#progress").evaluate("bar => bar.value") == 3
+
+
+def progress_says(page: Page, text: str) -> None:
+    expect(page.locator("#progress-text")).to_have_text(text)
+
+
+def test_a_unit_answered_in_two_tabs_counts_once(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("compound", units=2)
+    first = open_seat(context, seat)
+    second = open_seat(context, seat)
+
+    press(second, "2", "3")  # stays in view, whatever the other tab does
+    press(first, "2", "a", "Enter")
+    all_saved(first)
+    progress_says(second, "1 / 2")
+    press(second, "a", "Enter")
+    assert position(second) == "2"
+    progress_says(second, "1 / 2")
+
+    press(second, "a", "Enter")
+    for page in (first, second):
+        progress_says(page, "2 / 2")
+        assert page.locator("#progress").evaluate("bar => bar.value") == 2
+    expect(second.locator("[data-notice=part-0]")).to_have_count(1)
+
+
+def _given_out(seat: Seat) -> None:
+    """One more unit for both in the same part."""
+    row = seat.rows[0]
+    key = seat.cast.campaign.units.count() + 1
+    item = make_triple(seat.cast.campaign, key, batch=row.item.unit.batch)
+    for slot, expert in enumerate((seat.cast.ada, seat.cast.lin), start=1):
+        make_assignment(item, expert, slot=slot, part=row.part)
+
+
+def test_it_never_counts_more_than_there_is(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=1)
+    second = open_seat(context, seat)
+    press(second, "1")
+    all_saved(second)
+    progress_says(second, "1 / 1")
+
+    _given_out(seat)
+    _given_out(seat)
+    first = open_seat(context, seat)
+    progress_says(first, "1 / 3")
+    press(first, "1")
+    for page in (first, second):
+        progress_says(page, "2 / 3")
+        assert page.locator("#progress").evaluate("bar => [bar.value, bar.max]") == [2, 3]
+
+
+def test_what_is_given_out_while_one_judges_belongs_to_the_part(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("triple", units=1)
+    page = open_seat(context, seat)
+    _given_out(seat)
+    press(page, "1")
+    expect(page.locator("#sheet")).to_have_attribute("data-position", "2")
+    progress_says(page, "1 / 2")
+    press(page, "1")
+    progress_says(page, "2 / 2")
+
+
+def test_what_is_refused_counts_in_no_tab_until_it_is_stored(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("triple", units=2)
+    first = open_seat(context, seat)
+    second = open_seat(context, seat)
+    rounds = seat.cast.campaign.rounds
+    rounds.update(state=Round.State.CLOSED)
+    press(first, "1", "1")
+    badge_says(first, "2 to look at")
+    for page in (first, second):
+        progress_says(page, "0 / 2")
+    expect(first.locator("[data-notice=part-0]")).to_have_count(0)
+    progress_says(open_seat(context, seat), "0 / 2")
+
+    first.get_by_role("button", name="Discard my answer").last.click()
+    for page in (first, second):
+        badge_says(page, "1 to look at")
+        progress_says(page, "0 / 2")
+    rounds.update(state=Round.State.OPEN)
+    first.get_by_role("button", name="Try again").click()
+    all_saved(first)
+    for page in (first, second):
+        progress_says(page, "1 / 2")
+    assert seat.answers() == ["1", ""]
+
+
+def test_a_tab_opened_while_answers_wait_counts_them(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=4)
+    first = open_seat(context, seat)
+    context.route(ANSWERS, lambda route: route.abort())
+    press(first, "1", "1", "u", "2", "Enter")  # a correction is none more
+    progress_says(first, "2 / 4")
+    second = open_seat(context, seat)
+    assert position(second) == "3"
+    progress_says(second, "2 / 4")
+
+    context.unroute(ANSWERS)
+    try_again(first)
+    all_saved(first)
+    all_saved(second)
+    press(second, "1")
+    for page in (first, second):
+        all_saved(page)
+        progress_says(page, "3 / 4")
+
+
+def test_an_answer_whose_reply_was_lost_counts_once_after_a_reload(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    seat = seat_of("triple", units=4)
+    page = open_seat(context, seat)
+
+    def lose_the_reply(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    context.route(ANSWERS, lose_the_reply)
+    press(page, "1")
+    assert eventually(lambda: seat.annotations() == 1)
+    page.reload()
+    alive(page)
+    progress_says(page, "1 / 4")
+    badge_says(page, "1 waiting")
+
+    context.unroute(ANSWERS)
+    try_again(page)
+    all_saved(page)
+    press(page, "1")
+    progress_says(page, "2 / 4")
 
 
 def test_it_counts_nothing_that_another_tab_tells_of_once_it_is_gone(
