@@ -46,6 +46,7 @@ KINDS = [
     (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "an image"),
     (b"\x1f\x8b\x08\0\0\0\0\0", "a packed archive"),
     (b"<?xml version='1.0'?>\n<svg></svg>\n", "an XML file"),
+    ("\ufeff<html><body>x</body></html>".encode("utf-16-le"), "a web page"),
     (WORD, "a text document"),
     (SLIDES, "a presentation"),
     (SHEET, "a spreadsheet of another program"),
@@ -126,6 +127,62 @@ def test_names_that_are_of_no_kind_do_not_matter(name: str) -> None:
 def test_a_table_may_end_with_the_mark_of_parquet() -> None:
     table = read_table(b"head,tail\nwe park,at PAR1", name="t.csv")
     assert [row.cells for row in table.rows] == [("we park", "at PAR1")]
+
+
+BEGINNINGS = [
+    "PAR1 is how Parquet begins.",
+    "7z集合",
+    "<html> begins a web page.",
+    "<!DOCTYPE html> stands before it.",
+    "<?xml version='1.0'?> begins another file.",
+    "%PDF- is a mark.",
+    "%PDF-1.7 is a version.",
+    "GIF89a is an old format.",
+    "{\\rtf is how RTF begins.",
+    "{\\rtf1\\ansi is how RTF begins.",
+    "BZh91AY&SY is bzip2.",
+]
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "gb18030", "utf-16"])
+@pytest.mark.parametrize("sentence", BEGINNINGS)
+def test_a_sentence_may_begin_as_files_of_other_kinds_do(sentence: str, codec: str) -> None:
+    lines = [sentence, *["他在商店里把他喜欢的狗放下了。"] * 3]
+    data = "\n".join([*lines, ""]).encode(codec)
+
+    assert read_aligned(data, data, names=("hyp", "ref")).translations == lines
+    assert read_nodes(data, name="nodes.txt") == set(lines)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"PAR1\x15\x04\x15", "a Parquet file"),
+        (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", "a PDF"),
+        (b"GIF89a\x10\0\x10\0\xf0", "an image"),
+        (b"<!DOCTYPE html>\n<html lang='en'>\n<head>\n", "a web page"),
+        (b"<html>" + b"\n<p>long</p>" * 9000 + b"</html>\n", "a web page"),
+        (b'<?xml version="1.0"?>\n<!-- -->\n<tmx>' + b"<tu/>\n" * 9000 + b"</tmx>\n", "an XML file"),
+        (b"{\\rtf1\\ansi{\\fonttbl\\f0 Times;}\\f0 Hello", "a text document"),
+        (b"7z\xbc\xaf\x27\x1c\0\x04", "a packed archive"),
+        ("\ufeff<html><body>x</body></html>".encode("utf-16-le"), "a web page"),
+        ("\ufeff\r\n<html>\n<p>long</p></html>\n".encode("utf-16-be"), "a web page"),
+        ("<html>\n<p>long</p></html>\n".encode("utf-16-le"), "a web page"),
+        ("<HTML>\n<p>long</p></HTML>\n".encode("utf-16-be"), "a web page"),
+    ],
+)
+def test_where_more_than_the_beginning_speaks_for_another_kind_it_is_said(data: bytes, kind: str) -> None:
+    with pytest.raises(FormatError, match=f"seems to be {kind}, but a text"):
+        detect_encoding(data)
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    "text", ["一个人\n一只狗\n一一\n", "一,二\n" * 50, "他在商店里，1\n喜欢一只狗。\n" * 9]
+)
+def test_chinese_in_utf16_without_a_mark_is_no_binary_data(text: str, codec: str) -> None:
+    with pytest.raises(FormatError, match="UTF-16 without a byte-order mark"):
+        detect_encoding(text.encode(codec))
 
 
 def test_a_text_with_a_few_marks_of_no_text_stays_a_text() -> None:
