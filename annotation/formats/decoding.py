@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from annotation.formats.errors import FormatError
-from annotation.formats.kinds import BINARY, OLD_OFFICE, ZIP, NoText, certain_kind_of
+from annotation.formats.kinds import BINARY, ZIP, NoText, certain_kind_of, document_of
 from annotation.protocol.sentences import say
 
 _CHUNK = 1 << 20
@@ -76,8 +76,11 @@ def detect_encoding(data: bytes) -> Encoding:
 
 
 def refuse_no_text(data: bytes) -> None:
-    """NoText where the bytes are neither a text nor an archive, which may hold texts."""
-    if not data.startswith((*ZIP, OLD_OFFICE)):
+    """NoText where the bytes are neither a text nor an archive or a workbook, which may hold texts."""
+    kind = document_of(data)
+    if kind is not None:
+        raise NoText(kind)
+    if not data.startswith(ZIP):
         detect_encoding(data)
 
 

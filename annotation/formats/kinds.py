@@ -18,7 +18,7 @@ _PARQUET, _RECORDING, _XML = say("a Parquet file"), say("sound or video"), say("
 _OTHER_SHEET = say("a spreadsheet of another program")
 BINARY = say("binary data")
 
-_PARQUET_MARK = b"PAR1"
+PARQUET_MARK = b"PAR1"
 _NO_TEXT = re.compile(rb"[\0-\x08\x0e-\x1f]")
 # How files begin that are sent instead of a table or a text, in lower case; and what stands at their beginning or end
 # besides, since a sentence may begin so too.
@@ -114,7 +114,7 @@ def _kind_of(data: bytes, *, certain: bool) -> Sentence | None:
         return _kind_of_archive(data)
     if data.startswith(OLD_OFFICE):
         return old_document(data) or say("an old Excel workbook (.xls) or one with a password")
-    begins, ends = data.startswith(_PARQUET_MARK), data.endswith(_PARQUET_MARK)
+    begins, ends = data.startswith(PARQUET_MARK), data.endswith(PARQUET_MARK)
     if (begins and not certain) or ((begins or ends) and _NO_TEXT.search(data)):
         return _PARQUET
     sample = _sample(data)
@@ -133,6 +133,19 @@ def _sample(data: bytes) -> bytes:
     if codec:
         parts = [part.decode(codec, "ignore").encode() for part in parts]
     return b"".join(parts).lstrip(_BLANKS).lower()
+
+
+def document_of(data: bytes) -> Sentence | None:
+    """What document of an office program the bytes are, and no workbook that is read; None where they are none."""
+    if data.startswith(OLD_OFFICE):
+        return old_document(data)
+    if not data.startswith(ZIP):
+        return None
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            return document_in(archive)
+    except Exception:  # a broken archive fails in any way
+        return None
 
 
 def old_document(data: bytes) -> Sentence | None:

@@ -4,9 +4,13 @@ import random
 import zipfile
 from collections.abc import Callable
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 
+from annotation.formats.adapters.base import Asked
+from annotation.formats.adapters.packages import Given, given
+from annotation.formats.adapters.registry import SHAPES
 from annotation.formats.cognition import read_lines
 from annotation.formats.decoding import detect_encoding
 from annotation.formats.errors import FormatError
@@ -14,6 +18,7 @@ from annotation.formats.lexicon import read_entries
 from annotation.formats.nodes import read_nodes
 from annotation.formats.tables import read_table
 from annotation.formats.text_pairs import read_aligned
+from annotation.protocol.wording import default_wording
 from tests.annotation.formats.files import workbook
 
 
@@ -81,6 +86,37 @@ def test_a_text_says_what_the_file_seems_to_be(data: bytes, kind: str) -> None:
 def test_workbooks_are_no_texts(data: bytes, kind: str) -> None:
     with pytest.raises(FormatError, match=f"seems to be {kind}.* but a text file in UTF-8 is needed"):
         detect_encoding(data)
+
+
+UTF32 = "head,relation\na,b\n".encode("utf-32")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(("data", "said"), [*KINDS, (UTF32, "is in UTF-32")])
+def test_a_shape_of_another_program_says_what_the_file_seems_to_be(
+    data: bytes, said: str, name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    protocol = SHAPES[name].protocols[0]
+    asked = Asked(protocol=protocol, wording=default_wording(protocol), annotator="ada")
+    with pytest.raises(FormatError, match=said):
+        SHAPES[name].read(given([path]), asked)
+
+
+def test_of_several_files_without_a_table_the_one_that_cannot_be_read_is_named() -> None:
+    asked = Asked(protocol="triple", wording=default_wording("triple"), annotator="ada")
+    files = {"human1.csv": b"label1\n1\n", "table.pdf": PDF}
+    with pytest.raises(FormatError, match=r"^table\.pdf: The file seems to be a PDF"):
+        SHAPES["ckbp"].read(Given(name="x", files=files), asked)
+
+
+def test_documents_beside_a_table_are_left_aside() -> None:
+    asked = Asked(protocol="triple", wording=default_wording("triple"), annotator="ada")
+    files = {"about.docx": WORD, "t.csv": b"head,relation,tail\nPersonX eats,xWant,to rest\n"}
+    items = SHAPES["ckbp"].read(Given(name="x", files=files), asked).items
+    assert items is not None
+    assert [str(warning) for warning in items.warnings] == ["“about.docx” was not read."]
 
 
 def test_nodes_say_both_of_what_they_are_read_from() -> None:
