@@ -30,7 +30,7 @@ from scoring.services.downstream.kept import Kept, kept_accuracies, kept_board
 from scoring.services.downstream.work import take_in
 from scoring.services.targets import SubmissionError
 
-Name = Annotated[str, Meta(max_length=NAME_LENGTH)]
+Name = Annotated[str, Meta(max_length=NAME_LENGTH, pattern=r"^[^\x00]*$")]
 Cell = str | list[str]
 FORMATS = ("jsonl", "csv")
 

@@ -18,6 +18,7 @@ from annotation.services.uploads import LIMIT
 from scoring.services.targets import SubmissionError
 
 MANY = 1000  # of what was sent in, in one answer
+NAMED = 500  # of what is wrong, in one answer; the rest is counted
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,9 @@ class SentRows:
 
 def read_rows(request: Request, *, body: type[Struct], form: type[serializers.Serializer[Any]]) -> SentRows:
     """What was sent in either kind of body: a structure with `rows`, or a form with a `file` of them."""
-    if (request.content_type or "").startswith("multipart/"):
+    kind, mark, rest = (request.content_type or "").partition(";")
+    if kind.lower().startswith("multipart/"):
+        request.META["CONTENT_TYPE"] = f"{kind.lower()}{mark}{rest}"  # Django's parser compares case
         sent = form(data=request.data)
         sent.is_valid(raise_exception=True)
         fields = dict(sent.validated_data)
@@ -61,9 +64,14 @@ def taken(
 
 
 def not_taken(error: SubmissionError) -> Response:
-    """Why nothing was stored, row by row."""
-    issues = [_issue(issue) for issue in error.issues]
-    return Response({"detail": error.message, "code": "invalid", "errors": issues}, status=400)
+    """Why nothing was stored, row by row; `more_errors` counts those beyond the first."""
+    document = {
+        "detail": error.message,
+        "code": "invalid",
+        "errors": [_issue(issue) for issue in error.issues[:NAMED]],
+        "more_errors": max(len(error.issues) - NAMED, 0),
+    }
+    return Response(document, status=400)
 
 
 def _issue(issue: RowIssue) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """What programs and the seat send, as typed structures; anything else is named by its place in the body."""
 
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
@@ -7,6 +10,7 @@ import msgspec
 from django.http import HttpRequest
 from msgspec import Meta, Struct
 
+from annotation.formats.cells import excerpt
 from annotation.protocol.errors import ProtocolError
 from annotation.services.seat_numbers import assignment_of
 from annotation.services.sheets import Answer, Sheet, Timing
@@ -121,15 +125,66 @@ _NULL = {"type": "null"}
 
 
 def read_body(request: HttpRequest, kind: type[B]) -> B:
-    """The request's JSON body; a ProtocolError says where it is not what it should be."""
+    """The request's JSON body; a ProtocolError says where it is not what it should be, or names a member twice."""
     try:
-        return msgspec.json.decode(request.body, type=kind)
+        body = msgspec.json.decode(request.body, type=kind)
+        refuse_twice(request.body.decode())
+        return body
     except msgspec.ValidationError as error:
         raise ProtocolError(f"The body is not as it should be: {error}.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, json.JSONDecodeError):
         raise ProtocolError("The body is not JSON in UTF-8.") from None
     except RecursionError:
         raise ProtocolError("The body is nested too deeply.") from None
+
+
+def refuse_twice(text: str) -> None:
+    """Raise a ProtocolError with the place of the first object that names a member twice: programs differ in which of
+    the two they take.
+    """
+    uneven: list[int] = []  # nothing else is kept of the objects, however many there are
+
+    def note(members: list[tuple[str, Any]]) -> None:
+        if len(dict(members)) < len(members):
+            uneven.append(len(members))
+
+    _decoder(note).decode(text)
+    if not uneven:
+        return
+    steps, name = _named_twice(_decoder(_Members).decode(text)) or ([], "")
+    place = excerpt("$" + "".join(reversed(steps)))
+    raise ProtocolError(
+        f"The body is not as it should be: Object names the member “{excerpt(name)}” twice - at `{place}`."
+    )
+
+
+class _Members(tuple[tuple[str, Any], ...]):
+    """An object with its members as they were given."""
+
+    __slots__ = ()
+
+
+def _decoder(pairs: Callable[[list[tuple[str, Any]]], Any]) -> json.JSONDecoder:
+    """A reader that keeps numbers as they are written, since they have been checked already."""
+    return json.JSONDecoder(object_pairs_hook=pairs, parse_int=str, parse_float=str)
+
+
+def _named_twice(found: Any) -> tuple[list[str], str] | None:
+    """The way to the first object that names a member twice, from within, and the member's name."""
+    members: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(found, _Members):
+        members = found
+        twice = [name for name, n in Counter(name for name, _ in found).items() if n > 1]
+        if twice:
+            return [], twice[0]
+    elif isinstance(found, list):
+        members = enumerate(found)
+    for name, value in members:
+        below = _named_twice(value)
+        if below is not None:
+            below[0].append(f"[{name}]" if isinstance(name, int) else f".{name}")
+            return below
+    return None
 
 
 def schema_of(kind: type[Struct]) -> dict[str, Any]:

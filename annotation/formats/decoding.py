@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from annotation.formats.errors import FormatError
-from annotation.formats.kinds import BINARY, OLD_OFFICE, ZIP, NoText, kind_of
+from annotation.formats.kinds import BINARY, ZIP, NoText, certain_kind_of, document_of
 from annotation.protocol.sentences import say
 
 _CHUNK = 1 << 20
@@ -26,6 +26,8 @@ _LINE_END = re.compile("\r\n|\r|\n")
 _GB_CHARACTER = re.compile(
     rb"[\x81-\xfe][0-9][\x81-\xfe][0-9]|(?P<pair>[\x81-\xfe][\x80-\xfe])|[\x81-\xfe][\x40-\x7e]"
 )
+_SHARE_OF_CHINESE = 0.9
+_OF_CHINESE = re.compile("[\t\n\r -~\u2010-\u2026\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
 _BEYOND_LATIN = re.compile("[\u0800-\ufffc\U00010000-\U0010ffff]")
 
 
@@ -47,7 +49,7 @@ def detect_encoding(data: bytes) -> Encoding:
     taken as GB18030 (GBK, GB2312), with a warning, only if they are strictly valid in it, hold no U+0000 and
     look like Chinese rather than like UTF-8 with a broken place or Western text with accents.
     """
-    kind = kind_of(data)
+    kind = certain_kind_of(data)
     if kind is not None:
         raise NoText(kind)
     if data.startswith(_UTF32_MARKS):
@@ -56,12 +58,14 @@ def detect_encoding(data: bytes) -> Encoding:
         if data.startswith(mark):
             _check(data, codec, name.removesuffix("-sig").upper())
             return Encoding(name, codec)
-    if b"\0" in data and _looks_like_utf16(data):
+    is_utf8 = _first_undecodable(data, "utf-8") is None
+    is_text = is_utf8 and not _is_binary(data, _SHARE_IN_UTF8)
+    if b"\0" in data and (_looks_like_utf16(data) or (not is_text and _looks_like_chinese_utf16(data))):
         raise FormatError(say("The file looks like UTF-16 without a byte-order mark; save it as UTF-8."))
-    if _first_undecodable(data, "utf-8") is None:
-        if _is_binary(data, _SHARE_IN_UTF8):
-            raise NoText(BINARY)
+    if is_text:
         return Encoding("utf-8", "utf-8")
+    if is_utf8:
+        raise NoText(BINARY)
     if _looks_chinese(data):
         warning = say("The file is not UTF-8; it was read as GB18030 (GBK). Check that its text looks right.")
         return Encoding("gb18030", "gb18030", warning)
@@ -72,8 +76,11 @@ def detect_encoding(data: bytes) -> Encoding:
 
 
 def refuse_no_text(data: bytes) -> None:
-    """NoText where the bytes are neither a text nor an archive, which may hold texts."""
-    if not data.startswith((*ZIP, OLD_OFFICE)):
+    """NoText where the bytes are neither a text nor an archive or a workbook, which may hold texts."""
+    kind = document_of(data)
+    if kind is not None:
+        raise NoText(kind)
+    if not data.startswith(ZIP):
         detect_encoding(data)
 
 
@@ -137,6 +144,15 @@ def _looks_like_utf16(data: bytes) -> bool:
     sample = data[:_SAMPLE]
     fewer, more = sorted((sample[::2].count(0), sample[1::2].count(0)))
     return more * 5 > len(sample) and fewer * 20 < more
+
+
+def _looks_like_chinese_utf16(data: bytes) -> bool:
+    """Chinese in UTF-16 has zeros only beside what is ASCII and where 一 (U+4E00) stands, but read in the right order
+    of bytes it has hardly any characters other than those of Chinese texts.
+    """
+    sample = data[: min(_SAMPLE, len(data)) // 2 * 2]
+    texts = (sample.decode(codec, errors="replace") for codec in ("utf-16-le", "utf-16-be"))
+    return any(len(_OF_CHINESE.findall(text)) >= _SHARE_OF_CHINESE * len(text) for text in texts)
 
 
 def _is_binary(data: bytes, share: float) -> bool:

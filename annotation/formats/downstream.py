@@ -276,7 +276,9 @@ class Fitted:
 
 
 def fit(kind: str, file: FileRows[Response], questions: Sequence[Question]) -> Fitted:
-    """Which row answers which question; every row and every question that is left over is an error."""
+    """Which row answers which question; every row and every question that is left over is an error, the questions last.
+    While a row does not say which question it is about, none is said to be missing.
+    """
     known = {question.key: question for question in questions}
     errors, warnings = list(file.errors), list(file.warnings)
     warnings += without_options(questions) if kind == CHOICE else []
@@ -287,13 +289,21 @@ def fit(kind: str, file: FileRows[Response], questions: Sequence[Question]) -> F
             found.append(_unknown(kind, row))
         elif kind == CHOICE:
             found += _check_choice(row, question)
-    found += [_unknown(kind, row) for row in file.unusable if row.key not in known]
+    told = {row.key for row in file.rows}
+    for row in file.unusable:
+        if row.key not in known and row.key not in told:
+            told.add(row.key)
+            found.append(_unknown(kind, row))
     names = {canonical: given for given, canonical in file.columns.items()}
     errors += as_in_header(found, names)
     said = {row.key: row.said for row in file.rows if row.key in known}
     there = said.keys() | {row.key for row in file.unusable}
-    errors += _missing(kind, [one for one in questions if one.key not in there])
-    return Fitted(said=said, errors=in_line_order(errors), warnings=in_line_order(warnings))
+    left = [] if file.nameless else [one for one in questions if one.key not in there]
+    return Fitted(
+        said=said,
+        errors=(*in_line_order(errors), *_missing(kind, left)),
+        warnings=in_line_order(warnings),
+    )
 
 
 def _unknown(kind: str, row: Response) -> RowIssue:

@@ -18,19 +18,33 @@ _PARQUET, _RECORDING, _XML = say("a Parquet file"), say("sound or video"), say("
 _OTHER_SHEET = say("a spreadsheet of another program")
 BINARY = say("binary data")
 
-# How files begin that are sent instead of a table or a text, in lower case.
+PARQUET_MARK = b"PAR1"
+_NO_TEXT = re.compile(rb"[\0-\x08\x0e-\x1f]")
+# How files begin that are sent instead of a table or a text, in lower case; and what stands at their beginning or end
+# besides, since a sentence may begin so too.
 _BEGINNINGS = (
-    (_PDF, (b"%pdf-",)),
-    (_IMAGE, (b"\x89png", b"\xff\xd8\xff", b"gif87a", b"gif89a", b"ii*\0", b"mm\0*")),
-    (_ARCHIVE, (b"\x1f\x8b", b"7z\xbc\xaf", b"rar!\x1a", b"\xfd7zxz", b"bzh91ay&sy")),
-    (_WEB_PAGE, (b"<!doctype html", b"<html")),
-    (_XML, (b"<?xml",)),
-    (_TEXT_DOCUMENT, (b"{\\rtf",)),
+    (_PDF, (b"%pdf-",), re.compile(rb"%pdf-[0-9].*?(?:[0-9] obj\b|%%eof|[\0-\x08\x0e-\x1f])", re.DOTALL)),
+    (_IMAGE, (b"gif87a", b"gif89a", b"\x89png\r\n\x1a", b"ii*\0", b"mm\0*"), _NO_TEXT),
+    (_IMAGE, (b"\xff\xd8\xff",), None),
+    (_ARCHIVE, (b"\x1f\x8b", b"7z\xbc\xaf\x27\x1c", b"rar!\x1a", b"\xfd7zxz", b"bzh91ay&sy"), _NO_TEXT),
+    (_WEB_PAGE, (b"<!doctype html", b"<html"), re.compile(rb"</html>|<(?:head|body)[\s>]")),
+    (_XML, (b"<?xml",), re.compile(rb"<\?xml\s[^>]*\?>\s*<[a-z_!?].*>\s*\Z", re.DOTALL)),
+    (
+        _TEXT_DOCUMENT,
+        (b"{\\rtf",),
+        re.compile(rb"\{\\rtf[0-9]*\\.*?(?:\\fonttbl|\\par\b|\}[\s\0]*\Z)", re.DOTALL),
+    ),
 )
 _LONGEST_BEGINNING = 16
+_SAMPLE = 4000  # bytes of the beginning and of the end
 _BLANKS = b"\xef\xbb\xbf \t\r\n"  # may stand before the beginning
-_PARQUET_MARK = b"PAR1"
-_NO_TEXT = re.compile(rb"[\0-\x08\x0e-\x1f]")
+# How text in UTF-16 begins: with its mark, or with the sign that begins a web page.
+_UTF16 = (
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+    (b"<\0", "utf-16-le"),
+    (b"\0<", "utf-16-be"),
+)
 _OLD_TEXT_DOCUMENT = "WordDocument".encode("utf-16-le")
 # What archives hold that are documents of an office program: a folder, or the kind of an OpenDocument.
 _FOLDERS = ((_TEXT_DOCUMENT, "word/"), (_SLIDES, "ppt/"))
@@ -77,19 +91,61 @@ class NoTable(FormatError):
 
 
 def kind_of(data: bytes) -> Sentence | None:
-    """What the bytes seem to be that are no text; None where they may be one.
+    """What the bytes seem to be that are no table, by how they begin; None where they may be one.
 
     >>> str(kind_of(b"%PDF-1.7")), kind_of(b"a,b")
     ('a PDF', None)
     """
+    return _kind_of(data, certain=False)
+
+
+def certain_kind_of(data: bytes) -> Sentence | None:
+    """What the bytes seem to be that are no text; None where they may be one, whose first sentence may begin as files
+    of other kinds do.
+
+    >>> str(certain_kind_of(b"<html><body>")), certain_kind_of(b"<html> begins a page.")
+    ('a web page', None)
+    """
+    return _kind_of(data, certain=True)
+
+
+def _kind_of(data: bytes, *, certain: bool) -> Sentence | None:
     if data.startswith(ZIP):
         return _kind_of_archive(data)
     if data.startswith(OLD_OFFICE):
         return old_document(data) or say("an old Excel workbook (.xls) or one with a password")
-    if data.startswith(_PARQUET_MARK) or (data.endswith(_PARQUET_MARK) and _NO_TEXT.search(data)):
+    begins, ends = data.startswith(PARQUET_MARK), data.endswith(PARQUET_MARK)
+    if (begins and not certain) or ((begins or ends) and _NO_TEXT.search(data)):
         return _PARQUET
-    start = data[: 4 * _LONGEST_BEGINNING].lstrip(_BLANKS)[:_LONGEST_BEGINNING].lower()
-    return next((kind for kind, marks in _BEGINNINGS if start.startswith(marks)), None)
+    sample = _sample(data)
+    start = sample[:_LONGEST_BEGINNING]
+    for kind, marks, more in _BEGINNINGS:
+        if start.startswith(marks) and (not certain or more is None or more.search(sample)):
+            return kind
+    return None
+
+
+def _sample(data: bytes) -> bytes:
+    """The beginning of a file and its end, in lower case, from the first thing that can be seen; of UTF-16 as UTF-8."""
+    middle = max(_SAMPLE, len(data) - _SAMPLE) // 2 * 2
+    parts = [data[:_SAMPLE], data[middle:]]
+    codec = next((codec for mark, codec in _UTF16 if data.startswith(mark)), None)
+    if codec:
+        parts = [part.decode(codec, "ignore").encode() for part in parts]
+    return b"".join(parts).lstrip(_BLANKS).lower()
+
+
+def document_of(data: bytes) -> Sentence | None:
+    """What document of an office program the bytes are, and no workbook that is read; None where they are none."""
+    if data.startswith(OLD_OFFICE):
+        return old_document(data)
+    if not data.startswith(ZIP):
+        return None
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            return document_in(archive)
+    except Exception:  # a broken archive fails in any way
+        return None
 
 
 def old_document(data: bytes) -> Sentence | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from annotation.formats.errors import FormatError
-from annotation.formats.kinds import NoText, kind_of
+from annotation.formats.kinds import NoText, certain_kind_of
 from annotation.protocol.sentences import say
 
 LIMIT = 200_000  # bytes: every judging page that highlights forms carries them
@@ -29,7 +29,7 @@ def read_entries(content: bytes) -> list[Entry]:
     >>> read_entries("the\\t/\\nmod0\\t他 喜欢/爱\\n".encode())
     [Entry(line=1, atom='the', forms=()), Entry(line=2, atom='he liked', forms=('他 喜欢', '爱'))]
     """
-    kind = kind_of(content)
+    kind = certain_kind_of(content)
     if kind is not None:
         raise NoText(kind)
     try:

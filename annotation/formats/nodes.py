@@ -48,7 +48,7 @@ def _is_table(data: bytes) -> bool:
     if is_workbook(data) or not data:
         return True
     first = next((line for line in text_lines(data, detect_encoding(data)) if not is_blank(line)), "")
-    if first.lstrip().startswith("{"):
+    if first.lstrip().startswith("{") and not first.lstrip().startswith("{\\"):  # which begins no JSON
         return True
     names = {fold_header(cell.strip().strip('"')) for cell in first.replace("\t", ",").split(",")}
     return any(header <= names for header in _TRIPLE_HEADERS)

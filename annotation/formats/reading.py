@@ -19,6 +19,7 @@ class Reading(Generic[R]):
     matched: MatchedColumns
     rows: list[R] = field(default_factory=list)
     unusable: list[R] = field(default_factory=list)
+    nameless: int = 0
     errors: list[RowIssue] = field(default_factory=list)
     warnings: list[RowIssue] = field(default_factory=list)
 
@@ -40,6 +41,7 @@ class Reading(Generic[R]):
             n_rows=n_rows,
             rows=tuple(self.rows),
             unusable=tuple(self.unusable),
+            nameless=self.nameless,
             errors=in_line_order(as_in_header(self.errors, names)),
             warnings=in_line_order(as_in_header(table.warnings + self.warnings, names)),
             header=table.header,
@@ -52,6 +54,7 @@ class Reading(Generic[R]):
         if problems:
             self.refuse(record, problems)
             self.unusable += [] if row is None else [row]
+            self.nameless += row is None
         elif row is not None:
             self.keep(row, record)
 

@@ -53,7 +53,8 @@ class FileRows(Generic[R]):
     `columns` maps column names as given to canonical ones; `unknown_columns` were not read. `n_rows` counts
     all rows but blank ones, so it is larger than `len(rows)` where there are errors. With any error nothing of
     the file may be stored. `header` and `first_rows` show the beginning of the file as it was read.
-    `unusable` are rows with errors, as far as they say which item they are about.
+    `unusable` are rows with errors, as far as they say which item they are about; `nameless` counts those that do not,
+    any of which may be about an item that seems to be missing.
     """
 
     name: str
@@ -69,6 +70,7 @@ class FileRows(Generic[R]):
     header: tuple[str, ...] = ()
     first_rows: tuple[Row, ...] = ()
     unusable: tuple[R, ...] = ()
+    nameless: int = 0
 
 
 def in_line_order(issues: list[RowIssue]) -> tuple[RowIssue, ...]:

@@ -9,7 +9,7 @@ from annotation.formats.decoding import Encoding, detect_encoding, text_stream
 from annotation.formats.delimited import read_delimited
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.jsonl import read_jsonl
-from annotation.formats.kinds import NoTable, NoText, refuse_by_name
+from annotation.formats.kinds import NoTable, NoText, kind_of, refuse_by_name
 from annotation.formats.rows import Row, Table
 from annotation.formats.workbook import is_workbook, read_workbook
 from annotation.protocol.sentences import Sentence, say
@@ -92,6 +92,9 @@ def _read(data: bytes, name: str) -> Table:
 
 
 def _encoding(data: bytes) -> Encoding:
+    kind = kind_of(data)
+    if kind is not None:
+        raise NoTable(kind)
     try:
         return detect_encoding(data)
     except NoText as found:

@@ -35,13 +35,15 @@ class SubmissionError(Refused):
     """Rows of a submission do not fit what it is scored against; each is named in `issues`."""
 
     def __init__(self, issues: Sequence[RowIssue]) -> None:
+        lines = [issue.line for issue in issues]
+        n = lines.count(None) + len(set(lines) - {None})  # of one row several things may be wrong
         super().__init__(
             ngettext(
                 "A row does not fit, so nothing was stored: %(first)s",
                 "%(n)d rows do not fit, so nothing was stored. The first: %(first)s",
-                len(issues),
+                n,
             )
-            % {"n": len(issues), "first": translated(str(issues[0]))}
+            % {"n": n, "first": translated(str(issues[0]))}
         )
         self.issues = issues
 
@@ -267,11 +269,19 @@ def _besides_unusable(
     target: Target, file: FileRows[SubmittedRow], needed: Sequence[Place], matching: _Matching
 ) -> list[RowIssue]:
     """Notes unknown items where rows cannot be used, as far as these say which item they are about; and what has no row
-    at all.
+    at all, where all of them do.
     """
-    rows = sorted((*file.rows, *file.unusable), key=lambda row: row.line)
     places = _by_key([*target.places, *target.out])
-    _note_unknown(places, rows, matching)
+    _note_unknown(places, file.rows, matching)
+    told = {row.key.folded for row in file.rows if row.key is not None}
+    first: dict[str, SubmittedRow] = {}
+    for row in file.unusable:
+        if row.key is not None and row.key.folded not in told:
+            first.setdefault(row.key.folded, row)
+    _note_unknown(places, [*first.values()], matching)
+    if file.nameless or any(row.key is None for row in file.unusable):
+        return []
+    rows = (*file.rows, *file.unusable)
     named = {place.pk for row in rows if row.key is not None for place in places.get(row.key.folded, ())}
     return _missing_rows([place for place in needed if place.pk not in named], rows)
 

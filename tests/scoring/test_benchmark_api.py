@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.test.client import BOUNDARY, encode_multipart
 
 from annotation.models import Job, User
 from annotation.services.access import create_token
@@ -98,14 +99,70 @@ def test_every_row_that_does_not_fit_is_named_and_nothing_is_stored(cast: Cast) 
     refused = post(cast.mei, benchmark.pk, system="base", rows=rows)
     assert refused.status_code == 400
     assert [(one["line"], one["column"]) for one in refused.json()["errors"]] == [
-        (None, None),
         (20, "question_id"),
+        (None, None),
     ]
-    assert "q99" in refused.json()["errors"][1]["message"]
+    assert "q99" in refused.json()["errors"][0]["message"]
     unnamed = post(cast.mei, benchmark.pk, system=" ", rows=choices(15))
     assert unnamed.json()["detail"] == "Name the system."
     assert not BenchmarkSubmission.objects.exists()
     assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("twice", ["\0", "a\0b"])
+@pytest.mark.parametrize("field", ["system", "run"])
+def test_a_name_that_cannot_be_stored_is_an_invalid_body(field: str, twice: str, cast: Cast) -> None:
+    benchmark = choices_benchmark(cast.campaign)
+    refused = post(cast.mei, benchmark.pk, **{"system": "base", "rows": choices(15), field: twice})
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid")
+    assert field in refused.json()["detail"]
+
+
+def test_many_rows_that_do_not_fit_are_counted_beyond_the_first(cast: Cast) -> None:
+    benchmark = choices_benchmark(cast.campaign)
+    rows = [*choices(15), *({"question_id": f"x{place}", "choice": "A"} for place in range(600))]
+    refused = post(cast.mei, benchmark.pk, system="base", rows=rows).json()
+    assert (len(refused["errors"]), refused["more_errors"]) == (500, 100)
+    assert refused["detail"].startswith("600 rows do not fit, so nothing was stored. The first: line 21")
+
+
+def test_rows_are_counted_and_not_what_is_said_of_them(cast: Cast) -> None:
+    benchmark = choices_benchmark(cast.campaign)
+    rows = [*choices(15), {"question_id": "q99", "choice": ""}]
+    refused = post(cast.mei, benchmark.pk, system="base", rows=rows).json()
+    assert (len(refused["errors"]), refused["more_errors"]) == (2, 0)
+    assert refused["detail"].startswith("A row does not fit, so nothing was stored: line 21")
+
+
+@pytest.mark.parametrize("content_type", ["Multipart/Form-Data", "multipart/FORM-data"])
+def test_the_kind_of_a_body_is_told_in_any_case(content_type: str, cast: Cast) -> None:
+    benchmark = pairs_benchmark(cast.campaign)
+    fields = {"file": SimpleUploadedFile("said.csv", SAID.encode()), "system": "base"}
+    sent = Client().post(
+        f"{API}{benchmark.pk}/submissions/",
+        encode_multipart(BOUNDARY, fields),
+        content_type=f"{content_type}; boundary={BOUNDARY}",
+        headers=headers(cast.mei),
+    )
+    assert sent.status_code == 201, sent.content
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        (b'{"system": "s", "rows": [{"question_id": "q1", "choice": "A", "choice": "B"}]}', "$.rows[0]"),
+        (b'{"system": "s", "rows": [{"choice": "A"}, {"choice": "A", "c\\u0068oice": "B"}]}', "$.rows[1]"),
+        (b'{"system": "s", "rows": [{"choice": "A"}], "system": "t"}', "$"),
+    ],
+)
+def test_a_member_that_is_named_twice_is_refused(body: bytes, place: str, cast: Cast) -> None:
+    benchmark = choices_benchmark(cast.campaign)
+    refused = Client().post(
+        f"{API}{benchmark.pk}/submissions/", body, content_type="application/json", headers=headers(cast.mei)
+    )
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid")
+    assert "” twice" in refused.json()["detail"]
+    assert f"at `{place}`" in refused.json()["detail"]
 
 
 def test_what_is_right_is_given_to_nobody(cast: Cast) -> None:

@@ -108,6 +108,18 @@ def test_it_says_what_is_wrong_with_a_body(body: dict[str, Any], status: int, ca
     assert not Submission.objects.exists()
 
 
+def test_a_row_that_names_a_member_twice_is_refused(campaign: Campaign) -> None:
+    answer = Client().post(
+        f"{API}/submissions/",
+        b'{"system": "s", "rows": [{"triple_id": "t1", "prediction": 0, "prediction": 1}]}',
+        content_type="application/json",
+        headers=headers("mei"),
+    )
+
+    assert answer.status_code == 400
+    assert "names the member “prediction” twice - at `$.rows[0]`" in answer.json()["detail"]
+
+
 def test_a_submitter_gets_rounded_figures_within_a_quota(campaign: Campaign) -> None:
     first = post("otto", system="s", rows=rows(wrong=7))
 

@@ -16,9 +16,11 @@ from annotation.formats.cells import excerpt
 from annotation.formats.columns import as_in_header
 from annotation.formats.compound_units import CompoundRow
 from annotation.formats.compounds import read_compounds
+from annotation.formats.decoding import refuse_no_text
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.jsonl import object_table
 from annotation.formats.judgements import JudgementRow, read_judgements
+from annotation.formats.kinds import PARQUET_MARK
 from annotation.formats.rows import FileRows, Table, in_line_order
 from annotation.formats.tables import checked
 from annotation.formats.triples import TripleRow, read_triples
@@ -299,6 +301,13 @@ def _with_names(file: FileRows[JudgementRow], names: Names) -> FileRows[Judgemen
         errors=tuple(as_in_header(file.errors, names)),
         warnings=tuple(as_in_header(file.warnings, names)),
     )
+
+
+def refuse_alone(found: Given) -> None:
+    """NoText where a shape of several files is to be read from a single one that is no text, and no table either."""
+    for data in found.files.values():
+        if len(found.files) == 1 and not found.packed and not data.startswith(PARQUET_MARK):
+            refuse_no_text(data)
 
 
 def begins_with(data: bytes, mark: bytes) -> bool:

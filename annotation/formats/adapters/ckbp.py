@@ -112,18 +112,34 @@ class _Column:
 
 
 def _sorted(found: Given) -> tuple[str, list[_Column], list[str]]:
-    """The table, the experts' files in the order of their numbers, and what is neither."""
+    """The table, the experts' files in the order of their numbers, and what is neither; FormatError where there is no
+    table, with what is wrong with the first file that cannot be read.
+    """
     tables: list[str] = []
     humans: list[_Column] = []
     others: list[str] = []
+    unread: list[FormatError] = []
     for path, data in found.files.items():
-        header = _header(path, data)
+        try:
+            header = _header(path, data)
+        except FormatError as error:
+            alone = len(found.files) == 1
+            unread.append(
+                error
+                if alone
+                else FormatError(
+                    say("{name}: {message}", name=excerpt(path), message=error.message), line=error.line
+                )
+            )
+            header = set()
         if header >= _NEEDED:
             tables.append(path)
         elif len(header) == 1 and (number := _number_of(next(iter(header))) or _number_of(_stem(path))):
             humans.append(_Column(number, path, _labels(data, number_of_path=path)))
         else:
             others.append(path)
+    if not tables and unread:
+        raise unread[0]
     if len(tables) != 1:
         raise FormatError(
             say("One table with head, relation and tail is needed; {n} of the files are such.", n=len(tables))
@@ -134,16 +150,12 @@ def _sorted(found: Given) -> tuple[str, list[_Column], list[str]]:
 
 
 def _header(path: str, data: bytes) -> set[str]:
-    """The names of the columns, folded; none where the file is no table."""
-    try:
-        if is_workbook(data):
-            return {fold_header(name) for name in read_table(data, name=path).header}
+    """The names of the columns, folded; of a text that is no table its first line."""
+    if not is_workbook(data):
         first = next(iter(text_lines(data, detect_encoding(data))), "")
         if "," not in first and "\t" not in first:
             return {fold_header(first.strip('"'))}
-        return {fold_header(name) for name in read_table(data, name=path).header}
-    except FormatError:
-        return set()
+    return {fold_header(name) for name in read_table(data, name=path).header}
 
 
 def _stem(path: str) -> str:

@@ -16,6 +16,7 @@ from annotation.formats.adapters.base import (
     ItemRecord,
     Judged,
     plain,
+    refuse_alone,
     refuse_several,
 )
 from annotation.formats.adapters.packages import Given, pack
@@ -60,6 +61,7 @@ class Cognition(Adapter):
         return len(found.files) == 4
 
     def read(self, found: Given, asked: Asked) -> Found:
+        refuse_alone(found)
         parts = _sorted(found)
         system = asked.system or _system_of(parts)
         if system is None:

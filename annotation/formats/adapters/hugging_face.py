@@ -19,6 +19,7 @@ from annotation.formats.adapters.base import (
     Judgements,
     Record,
     items_of_objects,
+    refuse_alone,
     with_warnings,
 )
 from annotation.formats.adapters.hugging_face_card import CARD, Files, configs_of, named_configs
@@ -79,6 +80,7 @@ class HuggingFace(Adapter):
             return False
 
     def read(self, found: Given, asked: Asked) -> Found:
+        refuse_alone(found)
         room = Room()
         tables = [_table(found, name, files, room) for name, files in configs_of(found).items()]
         needed = set(get_protocol(asked.protocol).needed_columns)

@@ -12,7 +12,7 @@ from typing import IO
 
 from annotation.formats.cells import excerpt
 from annotation.formats.errors import FormatError
-from annotation.formats.kinds import WORKBOOK_CONTENTS, ZIP
+from annotation.formats.kinds import WORKBOOK_CONTENTS, ZIP, NoText, document_of
 from annotation.formats.writers import timeless
 from annotation.protocol.sentences import say
 
@@ -46,13 +46,17 @@ class Given:
 
 def given(paths: Sequence[Path], *, name: str | None = None) -> Given:
     """The files at these paths; a single folder or zip archive stands for the files in it. `name` is that of a single
-    one for people, and its extension helps to tell the format.
+    one for people, and its extension helps to tell the format. NoText where it is a document of an office program,
+    which is an archive too.
     """
     if len(paths) == 1:
         path, told = paths[0], name or paths[0].name
         if path.is_dir():
             return Given(name=told, files=_of_folder(path), packed=True)
         data = _bytes_of(path)
+        kind = document_of(data)
+        if kind is not None:
+            raise NoText(kind)
         if is_archive(data, name=told):
             return Given(name=told, files=of_archive(data), packed=True)
         return Given(name=told, files={told: data})

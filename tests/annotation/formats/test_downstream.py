@@ -20,6 +20,7 @@ from annotation.formats.downstream import (
 )
 from annotation.formats.errors import FormatError, MissingColumns, RowIssue
 from annotation.formats.rows import FileRows, Table
+from annotation.formats.tables import read_table
 from annotation.protocol.text import fold_key
 from tests.annotation.formats.files import csv_table, jsonl_table
 
@@ -191,15 +192,15 @@ def test_a_list_of_hypotheses_is_read() -> None:
 def test_a_pair_without_reference_and_one_without_hypothesis_are_named() -> None:
     found = generations("eat,xWant,nap", "fly,xEffect,lands")
 
-    assert where(found.errors) == [(None, None), (3, "head")]
-    assert "“run | xEffect”" in found.errors[0].message
-    assert "no reference for “fly | xEffect”" in found.errors[1].message
+    assert where(found.errors) == [(3, "head"), (None, None)]
+    assert "no reference for “fly | xEffect”" in found.errors[0].message
+    assert "“run | xEffect”" in found.errors[1].message
 
 
 def test_columns_are_named_as_the_file_names_them() -> None:
     found = generations("eat,xWant,nap", "fly,xEffect,x", header=" HEAD ,Relation,Hypothesis")
 
-    assert found.errors[1].column == " HEAD "
+    assert found.errors[0].column == " HEAD "
 
 
 def test_an_empty_hypothesis_is_named_and_nothing_is_called_missing_beside_it() -> None:
@@ -208,25 +209,53 @@ def test_an_empty_hypothesis_is_named_and_nothing_is_called_missing_beside_it() 
     assert where(found.errors) == [(3, "hypothesis")]
 
 
-def test_rows_that_are_wrong_and_questions_that_are_missing_are_named_at_once() -> None:
-    generated = generations("eat,xWant,", "fly,xEffect,", "swim,,wet")
+def test_rows_that_are_wrong_and_then_questions_that_are_missing_are_named_at_once() -> None:
+    generated = generations("eat,xWant,", "fly,xEffect,")
     chosen = choices("q1,", "q9,")
 
-    assert where(generated.errors) == [
-        (None, None), (2, "hypothesis"), (3, "hypothesis"), (3, "head"), (4, "relation"),
-    ]  # fmt: skip
-    assert "“run | xEffect”" in generated.errors[0].message
-    assert where(chosen.errors) == [(None, None), (2, "choice"), (3, "choice"), (3, "question_id")]
-    assert "“q2”" in chosen.errors[0].message
+    assert where(generated.errors) == [(2, "hypothesis"), (3, "hypothesis"), (3, "head"), (None, None)]
+    assert "“run | xEffect”" in generated.errors[-1].message
+    assert where(chosen.errors) == [(2, "choice"), (3, "choice"), (3, "question_id"), (None, None)]
+    assert "“q2”" in chosen.errors[-1].message
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.csv", "question_id,choice\nq1,A, because\n", 2),
+        ("a.csv", "question_id,choice\nq2,A\nq1\n", 3),
+        ("a.csv", "question_id,choice\n,A\n", 2),
+        ("a.jsonl", '{"question_id": "q2", "choice": "A"}\n{"question_id": "q1", "question_id": "q1"}\n', 2),
+        ("a.jsonl", '{"question_id": ["q1"], "choice": "A"}\n', 1),
+    ],
+)
+def test_nothing_is_called_missing_while_a_row_says_no_question(name: str, text: str, line: int) -> None:
+    known = answers("q1,A,,", "q2,A,,").rows
+
+    (error,) = fit(CHOICE, read_choices(read_table(text.encode(), name=name)), known).errors
+
+    assert error.line == line
+
+
+def test_a_pair_that_cannot_be_read_may_be_the_one_that_is_missing() -> None:
+    assert where(generations("eat,xWant,nap", "swim,,wet").errors) == [(3, "relation")]
+
+
+def test_an_unknown_question_that_stands_twice_is_told_once() -> None:
+    found = choices("q1,A", "q2,A", "q9,A", "q9,A")
+
+    assert where(found.errors) == [(4, "question_id"), (5, "question_id")]
+    assert "no question “q9”" in found.errors[0].message
+    assert "stands on line 4 already" in found.errors[1].message
 
 
 def test_of_many_rows_that_cannot_be_read_the_missing_questions_stay_capped() -> None:
     known = references(*(f"h{i},xWant,sleep" for i in range(30))).rows
-    broken = csv_table("head,relation,hypothesis", *(f"h{i},xWant" for i in range(30)))
+    broken = csv_table("head,relation,hypothesis", *(f"g{i},xWant," for i in range(30)))
 
     found = fit(GENERATION, read_generations(broken), known)
 
-    assert len(found.errors) == 30 + 21
+    assert len(found.errors) == 2 * 30 + 21
 
 
 def test_a_question_answered_twice_keeps_its_first_answer() -> None:

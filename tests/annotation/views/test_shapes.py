@@ -17,6 +17,7 @@ from annotation.services.peeks import peeks_of
 from annotation.services.people import add_member
 from annotation.services.shape_exports import export_shape
 from annotation.tasks import import_items
+from tests.annotation.formats.test_kinds import OLD, SHEET, WORD
 from tests.annotation.services.test_shapes import choice, judged_compounds, judged_triples
 from tests.factories import make_user
 from tests.material import load_rows, new_campaign, save, screens_of_work, sheet, triple_campaign, triples
@@ -123,6 +124,10 @@ def test_what_is_wrong_is_shown_before_anything_is_stored(mei: User) -> None:
     ("data", "name", "fields", "sentence"),
     [
         (b"a,b\n1,2\n", "a.csv", {}, "cannot be told for certain"),
+        (SHEET, "a.ods", {}, "seems to be a spreadsheet of another program"),
+        (WORD, "a.docx", {}, "seems to be a text document"),
+        (OLD, "a.xls", {}, "seems to be an old Excel workbook"),
+        (SHEET, "a.ods", {"shape": "nltk"}, "seems to be a spreadsheet of another program"),
         (b"{", "a.json", {"shape": "label-studio"}, "a.json: line 1: The file is not a JSON list"),
         (b"PK\x03\x04broken", "a.zip", {"shape": "huggingface"}, "The zip archive is damaged"),
         (b"x", "a.csv", {"shape": "cognition"}, "Select a valid choice"),

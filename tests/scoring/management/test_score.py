@@ -207,6 +207,30 @@ def test_it_names_missing_unknown_and_surplus_rows(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("rows", "places"),
+    [
+        ("t1,0.5,x\n", [(2, None)]),
+        ("t1\n", [(2, None)]),
+        (",0.5\nt9,1\nt77,1\n", [(2, "triple_id"), (4, None)]),
+        (
+            "t1,0.5\nt2,high\nt99,1\nt99,1\n",
+            [(3, "prediction"), (4, None), (5, "triple_id"), *[(None, None)] * 4],
+        ),
+    ],
+)
+def test_nothing_is_called_missing_while_a_row_names_no_item(
+    rows: str, places: list[tuple[int | None, str | None]], tmp_path: Path
+) -> None:
+    small(tmp_path)
+    sent = tmp_path / "sent.csv"
+    sent.write_text(f"triple_id,prediction\n{rows}")
+
+    errors = refused(sent, "--system", "s").document["errors"]
+
+    assert [(error["line"], error["column"]) for error in errors] == places
+
+
 def test_it_names_missing_rows_by_their_texts_where_the_file_has_no_ids(tmp_path: Path) -> None:
     small(tmp_path)
     rows = [
