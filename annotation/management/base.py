@@ -197,6 +197,8 @@ def changeable_campaign(slug: str, *, stores: bool = True) -> Campaign:
 def describe_issues(document: dict[str, Any], limit: int = 50) -> list[str]:
     """Errors, conflicts and warnings of an import, a line each."""
     lines = [f"error: {_place(issue)}{issue['message']}" for issue in document["errors"]]
+    refused = () if document["errors"] else document.get("refusals", ())  # asked for, they are errors
+    lines += [f"refused with replace: {_place(issue)}{issue['message']}" for issue in refused]
     lines += [
         f"conflict: {conflict['key']}: {conflict['field']} is “{_short(conflict['old'])}” in the campaign, "
         f"“{_short(conflict['new'])}” in the file"

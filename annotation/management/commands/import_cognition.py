@@ -22,11 +22,11 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="the campaign's address")
         for name in ("sources", "compounds", "references", "translations"):
             parser.add_argument(f"--{name}", required=True)
-        parser.add_argument("--system", required=True)
-        parser.add_argument("--run")
+        parser.add_argument("--system", required=True, help="the system that made the translations")
+        parser.add_argument("--run", help="the run that made them, such as a seed")
         parser.add_argument("--annotator", default=RELEASED, help="whose verdicts the workbook holds")
         parser.add_argument("--dry-run", action="store_true", help="show what would be stored; store nothing")
         parser.add_argument(
@@ -47,7 +47,9 @@ class Command(AssayCommand):
             **paths, system=options["system"], run=options["run"], wording=wording_of(campaign)
         )
         if options["dry_run"]:
-            report = look_at_cognition(campaign, files, annotator=options["annotator"])
+            report = look_at_cognition(
+                campaign, files, annotator=options["annotator"], on_conflict=options["on_conflict"]
+            )
         else:
             report = store_cognition(
                 campaign,

@@ -31,6 +31,7 @@ from annotation.models import (
     User,
 )
 from annotation.services import uploads
+from annotation.services.batches import batches_of, close_batch
 from annotation.services.imports import LEASE, preview
 from annotation.services.jobs import due
 from annotation.services.parts import assign_parts
@@ -360,6 +361,22 @@ def test_it_keeps_or_takes_the_text_as_chosen(
     assert done.status_code == 200
     assert Item.objects.active().get(key="t2").tail == tail
     assert Item.objects.active().count() == rows
+
+
+def test_it_names_texts_that_would_be_refused_before_anything_is_chosen(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    sent = changed(tmp_path, campaign)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+    (batch,) = batches_of(campaign)
+    close_batch(campaign, batch.pk, by=None, reason="enough")
+
+    preview = send(client_of(mei), sent)
+
+    assert "New texts that would be refused 1" in text_of(preview)
+    assert "The item at position 2 is in a closed batch" in text_of(preview)
+    assert 'value="replace" required disabled' in body_of(preview)
+    kept = confirm(client_of(mei), preview, on_conflict="keep")
+    assert Item.objects.active().count() == 4, text_of(kept)
 
 
 def systems(mei: User, folder: Path) -> Campaign:
