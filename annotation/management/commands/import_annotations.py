@@ -26,6 +26,8 @@ from annotation.services.judgements import RELEASED, import_judgements
 from annotation.services.shapes import read_shape, recognised
 from annotation.services.wording import wording_of
 
+IMPORTED = (Round.Kind.MAIN, Round.Kind.REPEAT)
+
 
 class Command(AssayCommand):
     """`import_annotations SLUG FILE`"""
@@ -34,14 +36,16 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("files", nargs="+", metavar="FILE")
+        parser.add_argument("slug", help="the campaign's address")
+        parser.add_argument(
+            "files", nargs="+", metavar="FILE", help="a table of judgements, or the files of a shape"
+        )
         parser.add_argument("--dry-run", action="store_true", help="show what would be stored; store nothing")
         parser.add_argument("--annotator", help=f"for a file without that column; default: {RELEASED}")
         parser.add_argument(
             "--round",
             default=Round.Kind.MAIN,
-            choices=[Round.Kind.MAIN, Round.Kind.REPEAT],
+            choices=[str(kind) for kind in IMPORTED],
             help="repeat: each is its author's second judgement of an item; they give the self-consistency",
         )
         parser.add_argument("--by-position", action="store_true", help="row i is the item at position i")

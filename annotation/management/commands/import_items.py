@@ -33,7 +33,9 @@ class Command(AssayCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("slug", help="the campaign's address")
-        parser.add_argument("files", nargs="+", metavar="FILE", help="a table of items, or the files of a shape")
+        parser.add_argument(
+            "files", nargs="+", metavar="FILE", help="a table of items, or the files of a shape"
+        )
         parser.add_argument("--system", help="for rows that do not name their own")
         parser.add_argument("--run", help="for rows that do not name their own")
         parser.add_argument("--dry-run", action="store_true", help="show what would be stored; store nothing")

@@ -23,8 +23,8 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("name")
+        parser.add_argument("slug", help="the campaign's address")
+        parser.add_argument("name", help="what the release is called, such as v1; never used twice")
         parser.add_argument(
             "--split",
             choices=SPLIT_RULES,
