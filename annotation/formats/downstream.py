@@ -292,8 +292,8 @@ def fit(kind: str, file: FileRows[Response], questions: Sequence[Question]) -> F
     errors += as_in_header(found, names)
     said = {row.key: row.said for row in file.rows if row.key in known}
     there = said.keys() | {row.key for row in file.unusable}
-    errors += _missing(kind, [one for one in questions if one.key not in there])
-    return Fitted(said=said, errors=in_line_order(errors), warnings=in_line_order(warnings))
+    missing = _missing(kind, [one for one in questions if one.key not in there])
+    return Fitted(said=said, errors=(*in_line_order(errors), *missing), warnings=in_line_order(warnings))
 
 
 def _unknown(kind: str, row: Response) -> RowIssue:

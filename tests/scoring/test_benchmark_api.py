@@ -98,8 +98,8 @@ def test_every_row_that_does_not_fit_is_named_and_nothing_is_stored(cast: Cast) 
     refused = post(cast.mei, benchmark.pk, system="base", rows=rows)
     assert refused.status_code == 400
     assert [(one["line"], one["column"]) for one in refused.json()["errors"]] == [
-        (None, None),
         (20, "question_id"),
+        (None, None),  # the question that has no row for it
     ]
     assert "q99" in refused.json()["errors"][1]["message"]
     unnamed = post(cast.mei, benchmark.pk, system=" ", rows=choices(15))

@@ -207,7 +207,7 @@ def describe(planned: Plan, later: LaterPlan, completion: Completion, *, first: 
         *also,
         f"Design {planned.design}, seed {planned.seed}, hash {planned.hash[:12]}",
     ]
-    for part in planned.parts:
+    for part in planned.filled:
         size = f"{counted(len(part.unit_keys), 'unit')}, {counted(part.n_items, 'item')}"
         lines.append(f"part {_number(part, first)}: {size}: {', '.join(part.experts)}")
     lines += [f"{expert} judges {counted(n_items, 'item')}" for expert, n_items in planned.loads.items()]

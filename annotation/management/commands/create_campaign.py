@@ -17,7 +17,9 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug", help="its address: letters, digits, single hyphens or underscores")
+        parser.add_argument(
+            "slug", help="its address: letters, digits, and single hyphens or underscores between them"
+        )
         parser.add_argument(
             "--protocol", required=True, choices=Campaign.Protocol.values, help="what is judged"
         )
