@@ -101,7 +101,7 @@ def test_every_row_that_does_not_fit_is_named_and_nothing_is_stored(cast: Cast) 
         (20, "question_id"),
         (None, None),  # the question that has no row for it
     ]
-    assert "q99" in refused.json()["errors"][1]["message"]
+    assert "q99" in refused.json()["errors"][0]["message"]
     unnamed = post(cast.mei, benchmark.pk, system=" ", rows=choices(15))
     assert unnamed.json()["detail"] == "Name the system."
     assert not BenchmarkSubmission.objects.exists()
