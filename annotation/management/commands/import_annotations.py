@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.adapters.registry import SHAPES
 from annotation.formats.errors import FormatError
-from annotation.formats.judgements import read_judgements
+from annotation.formats.judgements import IMPORTED_ROUNDS, MAIN, read_judgements
 from annotation.formats.tables import read_table
 from annotation.management.base import (
     AssayCommand,
@@ -26,8 +26,6 @@ from annotation.services.judgements import RELEASED, import_judgements
 from annotation.services.shapes import read_shape, recognised
 from annotation.services.wording import wording_of
 
-IMPORTED = (Round.Kind.MAIN, Round.Kind.REPEAT)
-
 
 class Command(AssayCommand):
     """`import_annotations SLUG FILE`"""
@@ -44,9 +42,10 @@ class Command(AssayCommand):
         parser.add_argument("--annotator", help=f"for a file without that column; default: {RELEASED}")
         parser.add_argument(
             "--round",
-            default=Round.Kind.MAIN,
-            choices=[str(kind) for kind in IMPORTED],
-            help="repeat: each is its author's second judgement of an item; they give the self-consistency",
+            default=MAIN,
+            choices=IMPORTED_ROUNDS,
+            help="repeat: each is its author's second judgement of an item; they give the self-consistency. Rows "
+            "of other rounds are skipped: labels are then those before them",
         )
         parser.add_argument("--by-position", action="store_true", help="row i is the item at position i")
         parser.add_argument("--column", help="the column that holds the labels")
