@@ -18,14 +18,14 @@ from rest_framework.response import Response
 from annotation.api.bodies import schema_of
 from annotation.api.campaigns import READERS
 from annotation.api.parameters import person
-from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
+from annotation.formats.writers import CONTENT_TYPES, content_disposition
 from annotation.models import Membership
 from annotation.permissions import membership_for
 from annotation.tasks import wake
 from scoring.bodies import MANY, not_taken, read_rows, taken
 from scoring.models import Benchmark, BenchmarkSubmission
 from scoring.permissions import may_send_in
-from scoring.services.benchmarks import NAME_LENGTH, open_questions
+from scoring.services.benchmarks import NAME_LENGTH, questions_file
 from scoring.services.downstream.kept import Kept, kept_accuracies, kept_board
 from scoring.services.downstream.work import take_in
 from scoring.services.targets import SubmissionError
@@ -84,9 +84,8 @@ def questions(request: Request, slug: str, pk: int) -> HttpResponseBase:
     form = request.query_params.get("format", FORMATS[0])
     if form not in FORMATS:
         raise serializers.ValidationError({"format": f"There is {', '.join(FORMATS)}."})
-    columns, rows = open_questions(found)
     response = StreamingHttpResponse(
-        write_table(form, list(columns), rows, mark=False), content_type=CONTENT_TYPES[form]
+        questions_file(found, form, mark=False), content_type=CONTENT_TYPES[form]
     )
     name = f"{slug}-benchmark-{found.pk}-questions.{form}"
     response.headers["Content-Disposition"] = content_disposition(name)

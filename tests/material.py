@@ -93,7 +93,7 @@ def load(
     """A file of items, read and stored."""
     file = read_item_file(campaign, path, system=system, run=run)
     if dry_run:
-        return preview(campaign, file.rows)
+        return preview(campaign, file.rows, on_conflict=on_conflict)
     return store(campaign, file.rows, sha256=file.sha256, on_conflict=on_conflict)
 
 

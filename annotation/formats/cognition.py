@@ -5,7 +5,7 @@ Line i of the text files belongs to data row i of the translations, which are a 
 name and i ("NP-0001"), never its text, which can occur twice.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -88,7 +88,8 @@ def read_cognition(
     run: str | None = None,
     wording: Wording | None = None,
 ) -> CognitionFiles:
-    """Reads the four files; a FormatError where one cannot be read or their numbers of lines differ.
+    """Reads the four files; a FormatError where one cannot be read, their numbers of lines differ, or most
+    lines do not belong together.
 
     A unit is one run of lines with the same compound; a run of other than five lines is a warning, and a
     compound that comes again after other lines is another unit. Bad lines are collected in `errors`. Verdicts may be
@@ -101,6 +102,7 @@ def read_cognition(
         {path.name: len(lines) for path, lines in zip((sources, compounds, references), texts, strict=True)}
         | {translations.name: len(outputs)}
     )
+    _refuse_mixed_up(texts[0], texts[1], outputs, names=(sources.name, compounds.name, translations.name))
     places = list(_places(texts[1], compounds.name, findings))
     reader = _LineReader(sources.stem, (sources.name, compounds.name, references.name), system, run, findings)
     for line, (text, place, output) in enumerate(
@@ -250,6 +252,54 @@ def _check_lengths(lengths: dict[str, int]) -> None:
         )
     if not all(lengths.values()):
         raise FormatError(say("The files hold no lines."))
+
+
+_NAMED = 3  # lines that are quoted where files are mixed up
+
+
+def _refuse_mixed_up(
+    sources: Sequence[str],
+    compounds: Sequence[str],
+    outputs: Sequence[_Output | None],
+    *,
+    names: tuple[str, str, str],
+) -> None:
+    """Refuse files of which most lines do not belong together: a slip or two are warnings, this is another file."""
+    lines = range(len(sources))
+    without = [i for i in lines if not stands_in(compounds[i], sources[i])]
+    if 2 * len(without) > len(sources):
+        raise FormatError(
+            say(
+                "The files seem to be mixed up: on {n} of {of} lines, the source in {sources} does not hold the "
+                "compound in {compounds}. The first: {lines}",
+                n=f"{len(without):,}",
+                of=f"{len(sources):,}",
+                sources=names[0],
+                compounds=names[1],
+                lines=_first_lines(without, compounds, sources),
+            )
+        )
+    stated = {i: output.source for i, output in enumerate(outputs) if output and output.source}
+    other = [i for i, source in stated.items() if fold_key(source) != fold_key(sources[i])]
+    if 2 * len(other) > len(stated):
+        raise FormatError(
+            say(
+                "The files seem to be mixed up: on {n} of {of} lines, the source in {translations} is not that in "
+                "{sources}. The first: {lines}",
+                n=f"{len(other):,}",
+                of=f"{len(stated):,}",
+                translations=names[2],
+                sources=names[0],
+                lines=_first_lines(other, stated, sources),
+            )
+        )
+
+
+def _first_lines(
+    numbers: Sequence[int], left: Sequence[str] | Mapping[int, str], right: Sequence[str]
+) -> str:
+    shown = [f"{i + 1} (“{excerpt(left[i], 40)}” / “{excerpt(right[i], 40)}”)" for i in numbers[:_NAMED]]
+    return ", ".join(shown) + (" …" if len(numbers) > _NAMED else ".")
 
 
 def _places(compounds: list[str], name: str, findings: _Findings) -> Iterator[tuple[str, int]]:

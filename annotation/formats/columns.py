@@ -7,7 +7,7 @@ from annotation.formats.cells import excerpt, fold_header, is_blank
 from annotation.formats.errors import MissingColumns, RowIssue
 from annotation.formats.rows import Table
 from annotation.protocol.definition import Protocol
-from annotation.protocol.sentences import say, say_count
+from annotation.protocol.sentences import Sentence, say, say_count
 from annotation.protocol.text import fold_key
 
 
@@ -68,7 +68,10 @@ def match_columns(
     missing = [named.get(name, name) for name in needed if name not in places]
     if missing:
         wanted = [named.get(name, name) for name in needed]
-        raise MissingColumns(_missing_message(missing, header, wanted), header=header, options=options)
+        message: str = _missing_message(missing, header, wanted)
+        if meant := _meant(missing, header):
+            message = say("{message} {hint}", message=message, hint=meant)
+        raise MissingColumns(message, header=header, options=options)
     return MatchedColumns(given, places, tuple(unknown))
 
 
@@ -151,6 +154,30 @@ def yes_or_no(record: Record, name: str, problems: list[RowIssue]) -> bool:
             RowIssue(record.line, name, say("“{text}” is neither yes nor no.", text=excerpt(text)))
         )
     return bool(answer)
+
+
+# What people call the columns in Chinese: a hint, since a guess may be wrong.
+_CHINESE = {
+    "head": ("头", "头实体", "头事件", "头节点"),
+    "relation": ("关系", "关系类型"),
+    "tail": ("尾", "尾实体", "尾事件", "尾节点"),
+    "compound": ("组合短语", "组合", "复合短语", "组合词", "短语"),
+    "source": ("源句", "源文", "原文", "原句", "语境句", "英文", "英文句子"),
+    "translation": ("译文", "翻译", "机器译文", "系统译文"),
+    "label": ("标签", "标注", "判断"),
+    "annotator": ("标注者", "标注员", "标注人", "专家"),
+    "prediction": ("预测", "预测值", "得分", "分数"),
+}
+_MEANT = {name: canonical for canonical, names in _CHINESE.items() for name in names}
+
+
+def _meant(missing: list[str], header: tuple[str, ...]) -> Sentence | None:
+    """Which names of the header seem to be the missing columns in Chinese."""
+    found = {name: meant for name in header if (meant := _MEANT.get(fold_header(name))) in missing}
+    if not found:
+        return None
+    pairs = ", ".join(f"“{excerpt(name, 40)}” → {meant}" for name, meant in found.items())
+    return say("Some seem to be meant; name them so: {pairs}.", pairs=pairs)
 
 
 def _missing_message(missing: list[str], header: tuple[str, ...], needed: list[str]) -> str:

@@ -23,7 +23,7 @@ from annotation.formats.rows import FileRows, Table
 from annotation.protocol.base import get_protocol
 from annotation.protocol.definition import Choice
 from annotation.protocol.errors import ProtocolError
-from annotation.protocol.sentences import say, say_count
+from annotation.protocol.sentences import Sentence, say, say_count
 from annotation.protocol.text import fold_key, fold_name
 from annotation.protocol.wording import Wording, default_wording
 
@@ -34,6 +34,7 @@ _OWN = (
 # What an export writes in the column round; anything else in a column of that name says nothing.
 ROUNDS = ("dry_run", "main", "resolution", "rejudgement", "spot_check", "repeat")
 MAIN = "main"
+IMPORTED_ROUNDS = (MAIN, "repeat")  # what was judged again, or in another round, has no way in
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+")
 MAX_REVISION = 9_999
 MAX_SLOT = 99
@@ -179,13 +180,8 @@ class _Judgements(Reading[JudgementRow]):
 
     def finish(self) -> None:
         for name, n in self.n_of_round.items():
-            message = say_count(
-                "{n} row belongs to a round “{name}”; it was skipped. Import each round's rows by themselves.",
-                "{n} rows belong to a round “{name}”; they were skipped. Import each round's rows by themselves.",
-                n=n,
-                name=name,
-            )
-            self.warnings.append(RowIssue(None, "round", message))
+            told = _of_importable_round if name in IMPORTED_ROUNDS else _of_another_round
+            self.warnings.append(RowIssue(None, "round", told(n, name)))
         if self.n_skipped:
             message = say_count(
                 "{n} row has no label in the column “{column}”; it was skipped.",
@@ -258,6 +254,26 @@ class _Judgements(Reading[JudgementRow]):
         same = (first.folded, whose)
         self.occurrences[same] = occurrence = self.occurrences.get(same, 0) + 1
         return first if occurrence == 1 else key_of_texts(texts, number, occurrence=occurrence)
+
+
+def _of_importable_round(n: int, name: str) -> Sentence:
+    return say_count(
+        "{n} row belongs to a round “{name}”; it was skipped. Import each round's rows by themselves.",
+        "{n} rows belong to a round “{name}”; they were skipped. Import each round's rows by themselves.",
+        n=n,
+        name=name,
+    )
+
+
+def _of_another_round(n: int, name: str) -> Sentence:
+    return say_count(
+        "{n} row belongs to a round “{name}”; it was skipped. Only judgements of the main round and repeats can be "
+        "imported: labels made of them are those before that round.",
+        "{n} rows belong to a round “{name}”; they were skipped. Only judgements of the main round and repeats can be "
+        "imported: labels made of them are those before that round.",
+        n=n,
+        name=name,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,8 @@ def read_triples(table: Table, *, wording: Wording = _DEFAULT) -> FileRows[Tripl
     """The triple items of a table; which relations and classes there are says the campaign's wording.
 
     Relations are matched exactly; any other, in another case too, is an error. The same id twice is an error.
-    Without ids a triple is known by (head, relation, tail) and its occurrence; a repetition is a warning, and
-    so is a class that stands in no group.
+    Without ids a triple is known by (head, relation, tail) and its occurrence; a repetition is a warning, under two
+    ids as well, and so is a class that stands in no group.
     """
     matched = match_item_columns(table.header, TRIPLE, more=(ORIGIN,))
     return _Triples(
@@ -70,6 +70,7 @@ class _Triples(Reading[TripleRow]):
     relations: tuple[str, ...]
     classes: tuple[str, ...]
     first_with_key: dict[str, TripleRow] = field(default_factory=dict)
+    first_with_texts: dict[tuple[str, str, str], tuple[int, ItemKey]] = field(default_factory=dict)
     repeated: dict[str, tuple[int, "_First"]] = field(default_factory=dict)  # number so far, and the first
     odd_classes: set[str] = field(default_factory=set)
 
@@ -95,7 +96,9 @@ class _Triples(Reading[TripleRow]):
     def _key(self, record: Record) -> ItemKey:
         cells = record.cells
         if self.has_id:
-            return id_key(cells["triple_id"])
+            key = id_key(cells["triple_id"])
+            self._warn_of_twin(record, key)
+            return key
         texts = (cells["head"], cells["relation"], cells["tail"])
         key = triple_key(*texts, occurrence=1)
         count, first = self.repeated.get(key.folded) or (0, _First(record.line, _beside(record)))
@@ -104,6 +107,22 @@ class _Triples(Reading[TripleRow]):
             return key
         self.warnings.append(RowIssue(record.line, None, _repeated(first, record, number=count + 1)))
         return triple_key(*texts, occurrence=count + 1)
+
+    def _warn_of_twin(self, record: Record, key: ItemKey) -> None:
+        """Two ids make two items of one triple, which may be meant, and may be an oversight."""
+        cells = record.cells
+        first = self.first_with_texts.setdefault(
+            (fold_key(cells["head"]), cells["relation"], fold_key(cells["tail"])), (record.line, key)
+        )
+        if first[1].folded != key.folded:
+            message = say(
+                "The same triple stands on line {line} already, as “{first}”; with the id “{key}” it is another item, "
+                "judged by itself.",
+                line=first[0],
+                first=excerpt(first[1].given),
+                key=excerpt(key.given),
+            )
+            self.warnings.append(RowIssue(record.line, None, message))
 
     def keep(self, row: TripleRow, record: Record) -> None:
         first = self.first_with_key.setdefault(row.key.folded, row)

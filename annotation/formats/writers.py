@@ -15,7 +15,7 @@ import unicodedata
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from math import isfinite
 from typing import IO, TYPE_CHECKING
 from urllib.parse import quote
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from openpyxl.worksheet._write_only import WriteOnlyWorksheet
 
 Cell = str | int | float | bool | None
+JsonCell = Cell | list[str]  # JSON alone holds a list as what it is
 Numeric = Mapping[str, type[int] | type[float]]
 
 CONTENT_TYPES = {
@@ -100,7 +101,7 @@ def write_csv(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, mark: b
     yield buffer.getvalue().encode()
 
 
-def write_jsonl(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterator[bytes]:
+def write_jsonl(columns: Sequence[str], rows: Iterable[Sequence[JsonCell]]) -> Iterator[bytes]:
     """One object a line, UTF-8, LF. A whole number beyond 2^53 is written as text, which every reader keeps."""
     lines: list[str] = []
     size = 0
@@ -142,7 +143,10 @@ def write_xlsx(
     except Exception:
         book.save(io.BytesIO())  # removes the temporary file that holds the rows so far
         raise
-    return _through_file(lambda file: _save_book(book, file))
+    saved = _through_file(lambda file: _save_book(book, file))
+    return chain(
+        [next(saved)], saved
+    )  # saved now: a book that nobody asks for leaves its temporary file open
 
 
 def write_parquet(
@@ -206,8 +210,8 @@ def _shortest(number: int | float) -> int | float:
     return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
-def _json_value(cell: Cell) -> Cell:
-    if cell is None or isinstance(cell, str | bool):
+def _json_value(cell: JsonCell) -> JsonCell:
+    if cell is None or isinstance(cell, str | bool | list):
         return cell
     number = _shortest(cell)
     return str(number) if isinstance(number, int) and abs(number) > _SAFE_INTEGER else number

@@ -50,9 +50,14 @@ class CampaignForm(forms.Form):
         label=_("Address"),
         regex=rf"\A{SLUG.pattern}\Z",
         max_length=80,
-        help_text=_("Stands in links and commands: letters, digits and single hyphens, such as ckbp-zh."),
+        help_text=_(
+            "Stands in links and commands: letters, digits, and single hyphens or underscores between them, such "
+            "as ckbp-zh."
+        ),
         error_messages={
-            "invalid": _("Use letters, digits and single hyphens or underscores, such as ckbp-zh.")
+            "invalid": _(
+                "Use letters, digits, and single hyphens or underscores between them, such as ckbp-zh."
+            )
         },
         widget=PlainInput({"spellcheck": "false"}),
     )

@@ -196,18 +196,37 @@ def changeable_campaign(slug: str, *, stores: bool = True) -> Campaign:
 
 def describe_issues(document: dict[str, Any], limit: int = 50) -> list[str]:
     """Errors, conflicts and warnings of an import, a line each."""
-    lines = [f"error: {_place(issue)}{issue['message']}" for issue in document["errors"]]
+    lines = _told_once("error", document["errors"])
+    refused = () if document["errors"] else document.get("refusals", ())  # asked for, they are errors
+    lines += [f"refused with replace: {_place(issue)}{issue['message']}" for issue in refused]
     lines += [
         f"conflict: {conflict['key']}: {conflict['field']} is “{_short(conflict['old'])}” in the campaign, "
         f"“{_short(conflict['new'])}” in the file"
         for conflict in document["conflicts"]
     ]
-    lines += [f"warning: {_place(issue)}{issue['message']}" for issue in document["warnings"]]
+    lines += _told_once("warning", document["warnings"])
     if document.get("other_patterns"):
         lines.append(_other_patterns(document["other_patterns"]))
     if document["unknown_columns"]:
         lines.insert(0, f"columns not used: {_first_names(document['unknown_columns'])}")
     return lines if len(lines) <= limit else [*lines[:limit], f"… and {len(lines) - limit} more (see --json)"]
+
+
+_SAME = 5  # places at which a sentence is repeated; in more of them it is told once, with their number
+
+
+def _told_once(kind: str, issues: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A line for each issue; for many places with one sentence, the first of them and how many there are."""
+    same: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for issue in issues:
+        same.setdefault((issue.get("file"), issue["column"], issue["message"]), []).append(issue)
+    lines = []
+    for found in same.values():
+        shown = found if len(found) <= _SAME else found[:1]
+        lines += [f"{kind}: {_place(issue)}{issue['message']}" for issue in shown]
+        if len(found) > len(shown):
+            lines[-1] += f" The same at {len(found) - 1:,} more places."
+    return lines
 
 
 def _first_names(names: list[str], limit: int = 20) -> str:
@@ -228,8 +247,8 @@ def counted(n: int, noun: str, plural: str = "") -> str:
 
 def unusable(issues: Sequence[Mapping[str, Any]], *, hint: str = "", limit: int = 50) -> Outcome:
     """What a command came to that could not use its files: every place in them, with its file."""
-    lines = [f"error: {_place(issue)}{issue['message']}" for issue in issues[:limit]]
-    lines += [f"… and {len(issues) - limit} more (see --json)"] if len(issues) > limit else []
+    lines = _told_once("error", issues)
+    lines = [*lines[:limit], f"… and {len(lines) - limit} more (see --json)"] if len(lines) > limit else lines
     lines += [hint] if hint else []
     return Outcome({"errors": [dict(issue) for issue in issues]}, "\n".join(lines), ok=False)
 

@@ -74,6 +74,11 @@ class Plan:
     sample: Sample | None = None
     overlap: int | None = None  # so many units have one expert more than K
 
+    @property
+    def filled(self) -> tuple[PlanPart, ...]:
+        """The parts that hold units: with fewer units than parts, some stay empty and are given to nobody."""
+        return tuple(part for part in self.parts if part.unit_keys)
+
     def as_json(self) -> dict[str, object]:
         """What `assign_parts --json` prints."""
         return {

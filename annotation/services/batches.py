@@ -319,10 +319,11 @@ def refuse_frozen(items: Sequence[int], why: str) -> None:
     That nobody answered until its batch was closed, or that the item is withdrawn, makes no difference: an item of a
     closed batch is asked for no more, whatever its text.
     """
-    frozen = Assignment.objects.filter(
-        Q(part__design__closed_at__isnull=False) | Q(item__thread__isnull=False),
-        item__in=items,
-        round__kind=Round.Kind.MAIN,
-    )
-    if frozen.exists():
+    if Assignment.objects.filter(is_frozen(), item__in=items).exists():
         raise Refused(why)
+
+
+def is_frozen() -> Q:
+    """Of assignments: whether their item keeps the independent answers of the main round that it has."""
+    shut = Q(part__design__closed_at__isnull=False) | Q(item__thread__isnull=False)
+    return shut & Q(round__kind=Round.Kind.MAIN)

@@ -70,7 +70,7 @@ def _check_new(*, slug: str, protocol: str, title: str, k: int, seed: int, displ
     if not SLUG.fullmatch(slug) or len(slug) > 80 or slug in RESERVED:
         raise Refused(
             say(
-                "“{slug}” cannot be an address: use letters, digits and single hyphens or underscores "
+                "“{slug}” cannot be an address: use letters, digits, and single hyphens or underscores "
                 "between them, at most 80 characters.",
                 slug=slug[:80],
             )

@@ -93,9 +93,15 @@ def store_cognition(
     return CognitionReport(files, done.items, done.judgements)
 
 
-def look_at_cognition(campaign: Campaign, files: CognitionFiles, *, annotator: str) -> CognitionReport:
+def look_at_cognition(
+    campaign: Campaign,
+    files: CognitionFiles,
+    *,
+    annotator: str,
+    on_conflict: Literal["refuse", "keep"] = "refuse",
+) -> CognitionReport:
     """What storing the files would do; writes nothing. Verdicts are compared where all items are there already."""
-    found = look_together(campaign, files.as_file(), _verdicts(files, annotator))
+    found = look_together(campaign, files.as_file(), _verdicts(files, annotator), on_conflict=on_conflict)
     return CognitionReport(files, found.items, found.judgements, to_come=found.to_come, joining=found.joining)
 
 

@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from annotation.formats.cells import excerpt
 from annotation.formats.compound_units import OF_UNIT, CompoundRow, analysis_of
 from annotation.formats.errors import RowIssue
 from annotation.formats.triples import TripleRow
 from annotation.models import Campaign, Context, Item, Output
 from annotation.protocol.compound import COMPOUND
 from annotation.protocol.display import joined_translation
+from annotation.protocol.sentences import say
 from annotation.protocol.text import fold_key
 from annotation.protocol.triple import TRIPLE
 from annotation.services.import_contexts import contexts_beside
@@ -26,6 +28,13 @@ from annotation.services.import_known import COMPOUND_WAYS, TRIPLE_WAYS, Known, 
 # Fields that describe an item and are no part of what is judged.
 DESCRIPTIVE = frozenset({"type", "pattern", "reference", "source_differs", "class", "split", "label"})
 _OF_OUTPUT = frozenset({"translation"})
+# What a corrected row changes: its fields, and under what name they are read from the database.
+_COMPOUND_FIELDS = {name: name for name in ("source", "reference", "source_differs")} | {
+    name: f"unit__{name}" for name in OF_UNIT
+}
+_TRIPLE_FIELDS = {name: name for name in ("head", "relation", "tail", "split", "label")} | {
+    "class": "item_class"
+}
 
 
 @dataclass(frozen=True)
@@ -97,18 +106,28 @@ def text_digest(translation: str) -> str:
     return hashlib.sha256(normal.encode()).hexdigest()
 
 
-def compare(campaign: Campaign, rows: Sequence[Row]) -> Comparison:
-    """The rows of a file beside what is stored."""
+def compare(campaign: Campaign, rows: Sequence[Row], *, taken: Sequence[Conflict] = ()) -> Comparison:
+    """The rows of a file beside what is stored, or what would be once the texts of the conflicts `taken` were."""
     if campaign.protocol == Campaign.Protocol.COMPOUND:
-        return _compare_compounds(campaign, [row for row in rows if isinstance(row, CompoundRow)])
+        return _compare_compounds(campaign, [row for row in rows if isinstance(row, CompoundRow)], taken)
     stored = _stored_triples(campaign)
+    _take(stored, taken, _TRIPLE_FIELDS)
     triples = [row for row in rows if isinstance(row, TripleRow)]
     known = known_again(triples, stored, TRIPLE_WAYS, id_column=TRIPLE.id_column)
-    return _compared(known, stored, _beside_triple, id_column=TRIPLE.id_column)
+    found = _compared(known, stored, _beside_triple, id_column=TRIPLE.id_column)
+    return dataclasses.replace(found, warnings=(*found.warnings, *_twins(found, stored)))
 
 
-def _compare_compounds(campaign: Campaign, rows: Sequence[CompoundRow]) -> Comparison:
+def _compare_compounds(
+    campaign: Campaign, rows: Sequence[CompoundRow], taken: Sequence[Conflict]
+) -> Comparison:
     stored, outputs = _stored_contexts(campaign), _stored_outputs(campaign)
+    _take(stored, taken, _COMPOUND_FIELDS)
+    outputs |= {
+        (stored[one.row.key.folded]["pk"], one.row.system or "", one.row.run or ""): one.row.translation
+        for one in taken
+        if isinstance(one.row, CompoundRow) and one.field == "translation"
+    }
     units = {one["unit__key"]: one for one in stored.values()}
     known = known_again(rows, stored, COMPOUND_WAYS, id_column=COMPOUND.id_column)
 
@@ -119,6 +138,17 @@ def _compare_compounds(campaign: Campaign, rows: Sequence[CompoundRow]) -> Compa
     contexts = contexts_beside(known.rows, stored)
     warnings = (*found.warnings, *contexts.warnings)
     return dataclasses.replace(found, warnings=warnings, outdated=contexts.outdated)
+
+
+def _take(stored: dict[str, Stored], taken: Iterable[Conflict], fields: Mapping[str, str]) -> None:
+    """Put what rows say in the place of what is stored, in memory; `fields` are named as in `stored`."""
+    for conflict in taken:
+        key, row = conflict.row.key.folded, conflict.row
+        if conflict.field in fields:
+            attribute = "item_class" if conflict.field == "class" else conflict.field
+            stored[key] = {**stored[key], fields[conflict.field]: getattr(row, attribute)}
+        if conflict.field == "source":
+            stored[key] = {**stored[key], "source_differs": bool(getattr(row, "source_differs", False))}
 
 
 def _compared(
@@ -288,3 +318,27 @@ def _beside_triple(row: TripleRow, stored: Stored | None) -> _Beside:
         for one in _otherwise(name, stored["pk"], getattr(row, attribute), stored[attribute])
     ]
     return _beside(row, identity, said)
+
+
+def _twins(found: Comparison, stored: Mapping[str, Stored]) -> Iterator[RowIssue]:
+    """Rows with an id that would make another item of a triple which the campaign holds under another id."""
+    coming = [*found.new, *(conflict.row for conflict in found.conflicts if conflict.field in _TRIPLE_TEXTS)]
+    rows = {row.line: row for row in coming if isinstance(row, TripleRow) and row.triple_id is not None}
+    if not rows or not stored:
+        return
+    (way,) = TRIPLE_WAYS
+    held: dict[Any, Stored] = {}
+    for one in stored.values():
+        held.setdefault(way.stored(one), one)
+    for row in rows.values():
+        texts = way.row(row)
+        twin = held.get(texts)
+        if twin is None or twin["key_folded"] == row.key.folded:
+            continue
+        message = say(
+            "The same triple is in the campaign already, as “{key}”; with the id “{id}” it is another item, judged by "
+            "itself.",
+            key=excerpt(twin["key"]),
+            id=excerpt(row.key.given),
+        )
+        yield RowIssue(row.line, None, message)

@@ -41,7 +41,7 @@ IN_REQUEST = 2000  # rows; more are stored by the worker
 SHOWN = 500  # of errors, warnings, conflicts, sources that differ; the rest is counted
 CELL = 80  # characters of a cell in the sample
 SHOWN_COLUMNS = 20
-LISTS = ("errors", "warnings", "conflicts", "differing_sources", "other_patterns")
+LISTS = ("errors", "warnings", "conflicts", "refusals", "differing_sources", "other_patterns")
 
 Document = dict[str, Any]
 Progress = Callable[..., None]
@@ -61,7 +61,7 @@ def check(campaign: Campaign, upload: Upload) -> Upload:
 
 
 FINDINGS = ("kind", "line", "column", "key", "message", "stored", "in_the_file")
-_KINDS = {"errors": "error", "conflicts": "conflict", "warnings": "warning"}
+_KINDS = {"errors": "error", "conflicts": "conflict", "refusals": "refusal", "warnings": "warning"}
 
 
 def findings(campaign: Campaign, upload: Upload) -> Iterator[tuple[Cell, ...]]:
@@ -71,7 +71,7 @@ def findings(campaign: Campaign, upload: Upload) -> Iterator[tuple[Cell, ...]]:
     """
     document = _CHECKS[upload.kind](campaign, upload)
     for name, kind in _KINDS.items():
-        for one in document[name]:
+        for one in document.get(name, ()):
             message = one.get("message")
             yield (
                 kind, one["line"], one.get("column", one.get("field")), one.get("key"),

@@ -18,7 +18,7 @@ from annotation.formats.compound_units import CompoundRow
 from annotation.formats.triples import TripleRow
 from annotation.models import Assignment, Context, Gold, HandIn, ImportBatch, Item, Output, Round, Unit
 from annotation.protocol.compound import locate
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import Sentence, say
 from annotation.services.batches import refuse_frozen
 from annotation.services.campaign_state import refuse_closed
 from annotation.services.errors import Refused
@@ -31,17 +31,8 @@ _DESCRIPTIVE = {"class": "item_class", "split": "split", "label": "imported_labe
 
 def replace_texts(batch: ImportBatch, conflicts: Sequence[Conflict]) -> int:
     """Apply the file's texts; returns how many rows changed. Runs inside the caller's transaction."""
-    fixed = [conflict for conflict in conflicts if conflict.field in _IDENTITY]
-    if fixed:
-        raise Refused(
-            say(
-                "Line {line}: the id “{key}” stands for another {field} already. That is another "
-                "item: give it an id of its own.",
-                line=fixed[0].line,
-                key=fixed[0].key,
-                field=fixed[0].field.replace("_", " "),
-            )
-        )
+    if another := of_another_item(conflicts):
+        raise Refused(another)
     by_row: dict[int, list[Conflict]] = defaultdict(list)
     for conflict in conflicts:
         by_row[conflict.line].append(conflict)
@@ -52,6 +43,20 @@ def replace_texts(batch: ImportBatch, conflicts: Sequence[Conflict]) -> int:
         else:
             _replace_triple(batch, row, fields)
     return len(by_row)
+
+
+def of_another_item(conflicts: Sequence[Conflict]) -> Sentence | None:
+    """Why these rows cannot be taken where one of them is about another item than the one under its key."""
+    fixed = next((conflict for conflict in conflicts if conflict.field in _IDENTITY), None)
+    if fixed is None:
+        return None
+    return say(
+        "Line {line}: the id “{key}” stands for another {field} already. That is another "
+        "item: give it an id of its own.",
+        line=fixed.line,
+        key=fixed.key,
+        field=fixed.field.replace("_", " "),
+    )
 
 
 def _replace_compound(batch: ImportBatch, row: CompoundRow, fields: set[str]) -> None:
@@ -120,14 +125,7 @@ def _holding(context: int, digest: str) -> Item | None:
 
 def _give_way(item: Item) -> None:
     """Take out an item whose text no system produces any more; what it has become is judged as another one."""
-    _refuse_closed_main(
-        item,
-        say(
-            "The main round is closed, so the answers to the item at position {position} stay as they are. Open it "
-            "first, or leave this row out.",
-            position=item.position,
-        ),
-    )
+    _refuse_closed_main(item, stays_as_answered(item.position))
     _refuse_frozen(item)
     _retire(item)
     Gold.objects.filter(item=item).delete()  # the text that it is now has a mark of its own, or none
@@ -172,14 +170,7 @@ def _successor(batch: ImportBatch, item: Item, **texts: str) -> Item:
 
     A withdrawn item's new text counts again.
     """
-    _refuse_closed_main(
-        item,
-        say(
-            "The main round is closed, so nobody could judge the new text of the item at position {position}. Open "
-            "it first, or leave this row out.",
-            position=item.position,
-        ),
-    )
+    _refuse_closed_main(item, no_new_answers(item.position))
     _refuse_frozen(item)
     aside = {"retired_at": item.retired_at, "retired_why": item.retired_why}
     _retire(item)
@@ -192,22 +183,47 @@ def _successor(batch: ImportBatch, item: Item, **texts: str) -> Item:
     return new
 
 
-def _refuse_frozen(item: Item) -> None:
-    refuse_frozen(
-        [item.pk],
-        say(
-            "The item at position {position} is in a closed batch, or open to discussion: its text stays as it was "
-            "judged. Leave this row out, or open the batch again first.",
-            position=item.position,
-        ),
+def stays_as_answered(position: int) -> Sentence:
+    """Why an item whose text nobody produces any more cannot go."""
+    return say(
+        "The main round is closed, so the answers to the item at position {position} stay as they are. Open it "
+        "first, or leave this row out.",
+        position=position,
     )
+
+
+def no_new_answers(position: int) -> Sentence:
+    """Why an item can have no new text once the main round is closed."""
+    return say(
+        "The main round is closed, so nobody could judge the new text of the item at position {position}. Open "
+        "it first, or leave this row out.",
+        position=position,
+    )
+
+
+def stays_as_judged(position: int) -> Sentence:
+    """Why an item of a closed batch, or one that is discussed, keeps its text."""
+    return say(
+        "The item at position {position} is in a closed batch, or open to discussion: its text stays as it was "
+        "judged. Leave this row out, or open the batch again first.",
+        position=position,
+    )
+
+
+def _refuse_frozen(item: Item) -> None:
+    refuse_frozen([item.pk], stays_as_judged(item.position))
+
+
+def given_in_closed_main() -> QuerySet[Assignment]:
+    """What was given out in a main round that is closed, and stands or went with its item."""
+    stood = Q(withdrawn_at__isnull=True) | Q(withdrawn_at=F("item__retired_at"))
+    closed = Q(round__kind=Round.Kind.MAIN, round__state=Round.State.CLOSED)
+    return Assignment.objects.filter(stood, closed, part__isnull=False)
 
 
 def _refuse_closed_main(item: Item, why: str) -> None:
     """Without its answers in the main round a text would never be complete again, nor once it is restored."""
-    stood = Q(withdrawn_at__isnull=True) | Q(withdrawn_at=F("item__retired_at"))
-    given = Assignment.objects.filter(stood, item=item, part__isnull=False)
-    if given.filter(round__kind=Round.Kind.MAIN, round__state=Round.State.CLOSED).exists():
+    if given_in_closed_main().filter(item=item).exists():
         refuse_closed(item.campaign)
         raise Refused(why)
 

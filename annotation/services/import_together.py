@@ -81,9 +81,15 @@ def store_together(
     return Together(items, import_judgements(campaign, kept, by=by, progress=progress))
 
 
-def look_together(campaign: Campaign, rows: FileRows[Any], judged: Callable[[Conflicts], Judged]) -> Together:
+def look_together(
+    campaign: Campaign,
+    rows: FileRows[Any],
+    judged: Callable[[Conflicts], Judged],
+    *,
+    on_conflict: Literal["refuse", "keep"] = "refuse",
+) -> Together:
     """What storing both would do; writes nothing. Judgements are compared where all items are there already."""
-    items = preview(campaign, rows)
+    items = preview(campaign, rows, on_conflict=on_conflict)
     kept = judged(items.conflicts)
     if kept.errors:
         nothing = replace(items, added=0, filled=0, filled_fields={}, outputs=None)

@@ -30,6 +30,7 @@ from annotation.services.errors import Refused
 from annotation.services.import_compare import Comparison, Filling, compare
 from annotation.services.import_fill import fill_in
 from annotation.services.import_known import Row
+from annotation.services.import_refusals import refused_texts
 from annotation.services.import_replace import hang_on_what_stands, replace_texts
 from annotation.services.import_store import Progress, store_rows
 from annotation.services.instances import outputs_in
@@ -70,10 +71,14 @@ class Report:
     stored: bool = False
     other_patterns: tuple[str, ...] = ()  # compounds that tables by pattern show as “other”
     outputs: dict[str, Any] | None = None  # see `instances.outputs_in`
+    on_conflict: OnConflict = "refuse"
+    refusals: tuple[RowIssue, ...] = ()  # why texts that differ could not be taken, whatever was chosen
 
     @property
     def can_be_stored(self) -> bool:
-        return not self.errors and not self.conflicts
+        """Whether storing the file, with what was chosen for texts that differ, would do it."""
+        refused = {"refuse": self.conflicts, "keep": (), "replace": self.refusals}
+        return not self.errors and not refused[self.on_conflict]
 
     def as_json(self) -> dict[str, Any]:
         """The document of `import_items`."""
@@ -84,13 +89,29 @@ class Report:
             "conflicts": list(self.conflicts),
             "errors": [issue.as_json() for issue in self.errors],
             "warnings": [issue.as_json() for issue in self.warnings],
+            "refusals": [issue.as_json() for issue in self.refusals],
         }
 
 
-def preview(campaign: Campaign, file: FileRows[Any]) -> Report:
-    """What storing the file would do; writes nothing."""
+def preview(campaign: Campaign, file: FileRows[Any], *, on_conflict: OnConflict = "refuse") -> Report:
+    """What storing the file would do, with this choice for texts that differ; writes nothing."""
     file = _checked(file)
-    return _report(campaign, file, compare(campaign, file.rows))
+    comparison = compare(campaign, file.rows)
+    report = replace(_report(campaign, file, comparison), on_conflict=on_conflict)
+    if report.errors or not comparison.conflicts:
+        return report
+    refused = tuple(refused_texts(campaign, comparison.conflicts))
+    report = replace(report, refusals=refused)
+    if refused and on_conflict == "replace":
+        return replace(report, errors=refused, added=0, filled=0, filled_fields={})
+    return _as_replaced(campaign, report, comparison, file.rows) if on_conflict == "replace" else report
+
+
+def _as_replaced(campaign: Campaign, report: Report, before: Comparison, rows: Sequence[Row]) -> Report:
+    """The report as it would be once the file's texts were taken."""
+    after = compare(campaign, rows, taken=before.conflicts)
+    replaced = len({conflict.line for conflict in before.conflicts})
+    return _with_filled(replace(report, added=len(after.new), replaced=replaced), after)
 
 
 def store(
@@ -114,7 +135,7 @@ def store(
     batch = _claim(campaign, file.name, sha256=sha256, by=by)
     try:
         comparison = compare(campaign, file.rows)
-        report = _report(campaign, file, comparison)
+        report = replace(_report(campaign, file, comparison), on_conflict=on_conflict)
         if comparison.conflicts and on_conflict == "refuse":
             _discard(batch)
             return replace(report, added=0, filled=0, filled_fields={})

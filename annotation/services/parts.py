@@ -260,18 +260,18 @@ def _store(
     )
     first = next_index(round_)
     parts = Part.objects.bulk_create(
-        Part(round=round_, design=design, index=first + part.index) for part in planned.parts
+        Part(round=round_, design=design, index=first + part.index) for part in planned.filled
     )
     store_in_chunks(
         PartUnit,
         (
             PartUnit(round=round_, part=row, unit_id=units[key].pk)
-            for row, part in zip(parts, planned.parts, strict=True)
+            for row, part in zip(parts, planned.filled, strict=True)
             for key in part.unit_keys
         ),
     )
     places = {name: last_place(round_, person) for name, person in people.items()}
-    for row, part in zip(parts, planned.parts, strict=True):
+    for row, part in zip(parts, planned.filled, strict=True):
         for slot, name in enumerate(part.experts, start=1):
             share = [units[key] for key in part.unit_keys]
             rows = share_of(round_, row, share, slot=slot, expert=people[name])

@@ -151,11 +151,13 @@ def read_shape(
     return ShapeFile(adapter, found, _fingerprint(files), adapter.lacks_of(campaign.protocol))
 
 
-def look_at_shape(campaign: Campaign, file: ShapeFile) -> ShapeReport:
+def look_at_shape(
+    campaign: Campaign, file: ShapeFile, *, on_conflict: Literal["refuse", "keep"] = "refuse"
+) -> ShapeReport:
     """What storing the file would do; writes nothing."""
     if file.found.items is None:
         return ShapeReport(file, None, import_judgements(campaign, _judged(file), dry_run=True))
-    found = look_together(campaign, file.found.items, _kept(file))
+    found = look_together(campaign, file.found.items, _kept(file), on_conflict=on_conflict)
     return ShapeReport(file, found.items, found.judgements, to_come=found.to_come, joining=found.joining)
 
 

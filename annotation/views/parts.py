@@ -204,8 +204,7 @@ def shown_plan(planned: Plan, form: AssignForm, *, first: int) -> ShownPlan:
                 part.n_items,
                 [part.experts.index(name) + 1 if name in part.experts else None for name in names],
             )
-            for part in planned.parts
-            if part.unit_keys or any(planned.loads.values())
+            for part in planned.filled
         ],
         loads=[planned.loads[name] for name in names],
         pairs=[(called[pair.a], called[pair.b], pair.n_items) for pair in planned.pairs],

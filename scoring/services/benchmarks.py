@@ -18,7 +18,7 @@ from annotation.formats.cells import is_blank
 from annotation.formats.downstream import Question, fit, read_benchmark, read_responses
 from annotation.formats.errors import RowIssue
 from annotation.formats.tables import read_table
-from annotation.formats.writers import Cell
+from annotation.formats.writers import Cell, JsonCell, write_jsonl, write_table
 from annotation.models import Campaign, User
 from annotation.protocol.text import fold_name
 from annotation.services.errors import Refused
@@ -160,16 +160,27 @@ def evaluation_digest(kind: str, benchmark: int | None) -> str:
     return hashlib.sha256(json.dumps([kind, benchmark]).encode()).hexdigest()
 
 
-def open_questions(benchmark: Benchmark) -> tuple[Sequence[str], Iterator[list[Cell]]]:
+def questions_file(benchmark: Benchmark, form: str, *, mark: bool) -> Iterator[bytes]:
+    """What is to be answered, in one of `FORMATS`: options are a list in JSON, and its text in a table."""
+    columns, rows = open_questions(benchmark)
+    if form == "jsonl":
+        return write_jsonl(columns, rows)
+    return write_table(form, columns, ([_as_cell(cell) for cell in row] for row in rows), mark=mark)
+
+
+def _as_cell(cell: JsonCell) -> Cell:
+    if isinstance(cell, list):
+        return json.dumps(cell, ensure_ascii=False) if cell else ""
+    return cell
+
+
+def open_questions(benchmark: Benchmark) -> tuple[Sequence[str], Iterator[list[JsonCell]]]:
     """What is to be answered, as columns and rows: no references, no gold options."""
     rows = benchmark.questions.values_list("texts", "options")
     columns = COLUMNS[Benchmark.Kind(benchmark.kind)]
     if benchmark.kind == Benchmark.Kind.GENERATION or not benchmark.questions.exclude(options=[]).exists():
         return columns, ([*texts] for texts, _options in rows.iterator(CHUNK))
-    return (*columns, "options"), (
-        [*texts, json.dumps(options, ensure_ascii=False) if options else ""]
-        for texts, options in rows.iterator(CHUNK)
-    )
+    return (*columns, "options"), ([*texts, options] for texts, options in rows.iterator(CHUNK))
 
 
 # Submissions --------------------------------------------------------------------------------------------------

@@ -144,6 +144,12 @@ def _store(
     return release
 
 
+def same_state(release: Release) -> list[str]:
+    """The campaign's other releases that hold the same bytes, the first first."""
+    same = release.campaign.releases.filter(sha256=release.sha256).exclude(pk=release.pk)
+    return list(same.order_by("pk").values_list("name", flat=True))
+
+
 def archive_of(release: Release) -> Path:
     """The release's file; Refused where it is gone or is not what was frozen."""
     path = _folder() / f"{release.sha256}.zip"

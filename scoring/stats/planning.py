@@ -192,7 +192,7 @@ def triples_for_auc(width: float, *, auc: float, share: float, effort: Effort) -
     """
     _check(width, share, 1.0)
     if not 0.5 <= auc < 1:
-        raise PlanError(say("an AUC to plan for lies between 0.5 and 1"), "auc")
+        raise PlanError(say("An AUC to plan for lies between 0.5 and 1."), "auc")
     z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
     units = _smallest(lambda n: z * auc_error(auc, share * n, (1 - share) * n) <= width / 100)
     assumed: dict[str, float | str] = {"auc": auc, "share": share, "level": LEVEL}
@@ -235,13 +235,13 @@ def auc_spread(auc: float, other: float, *, share: float, correlation: float = H
     """
     if not (0 < auc < 1 and 0 < other < 1):
         raise PlanError(
-            say("both AUCs to plan for lie between 0 and 1: ask for a smaller difference"),
+            say("Both AUCs to plan for lie between 0 and 1: ask for a smaller difference."),
             "difference",
             "auc",
         )
     if not 0 < share < 1:
         raise PlanError(
-            say("an AUC needs plausible and implausible triples: a share between 0 and 1"), "rate"
+            say("An AUC needs plausible and implausible triples: a share between 0 and 1."), "rate"
         )
     _check_correlation(correlation)
     of_both = _covariance(auc, auc, 1.0) + _covariance(other, other, 1.0)
@@ -340,7 +340,7 @@ def to_detect(
     """
     if difference <= 0 or spread <= 0 or min(seed_sd, run_spread) < 0 or runs < 1 or comparisons < 1:
         raise PlanError(
-            say("a difference and a spread are above 0, runs and comparisons at least 1"),
+            say("A difference and a spread are above 0, runs and comparisons at least 1."),
             "difference",
             "spread",
             "runs",
@@ -395,7 +395,7 @@ def _smallest(enough: Callable[[int], bool]) -> int:
     while not enough(high):
         high *= 2
         if high > _MOST:
-            raise PlanError(say("more than ten million units would be needed: ask for less"))
+            raise PlanError(say("More than ten million units would be needed: ask for less."))
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -410,13 +410,13 @@ def _of_finite(units: int, population: int) -> int:
 
 def _check_correlation(correlation: float) -> None:
     if not 0 <= correlation < 1:
-        raise PlanError(say("a correlation to plan for lies between 0 and 1"), "correlation")
+        raise PlanError(say("A correlation to plan for lies between 0 and 1."), "correlation")
 
 
 def _check(width: float, rate: float, deff: float) -> None:
     if not 0 < width < 50:
-        raise PlanError(say("half an interval is between 0 and 50 points long"), "width")
+        raise PlanError(say("Half an interval is more than 0 and less than 50 points long."), "width")
     if not 0 <= rate <= 1:
-        raise PlanError(say("a rate to plan for lies between 0 and 1"), "rate")
+        raise PlanError(say("A rate to plan for lies between 0 and 1."), "rate")
     if deff <= 0:
         raise ValueError("a design effect is above 0")

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.formats.errors import FormatError, RowIssue
-from annotation.formats.writers import CONTENT_TYPES, content_disposition, write_table
+from annotation.formats.writers import CONTENT_TYPES, content_disposition
 from annotation.models import Membership
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.protocol.errors import ProtocolError
@@ -33,7 +33,7 @@ from scoring.reports.table import why
 from scoring.services.benchmarks import (
     BOARD,
     add_benchmark,
-    open_questions,
+    questions_file,
     remove_benchmark,
     remove_submission,
 )
@@ -258,8 +258,7 @@ def benchmark_questions(
 ) -> HttpResponseBase:
     """What a model is to answer, as a file: no references, no gold options."""
     found = _find(member, int(pk))
-    columns, rows = open_questions(found)
-    chunks = write_table(format, list(columns), rows, mark=format == "csv")
+    chunks = questions_file(found, format, mark=format == "csv")
     response = StreamingHttpResponse(chunks, content_type=CONTENT_TYPES[format])
     name = f"{member.campaign.slug}-benchmark-{found.pk}-questions.{format}"
     response.headers["Content-Disposition"] = content_disposition(name)

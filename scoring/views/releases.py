@@ -1,5 +1,7 @@
 """Releases: freezing a campaign, and what was frozen."""
 
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.db import transaction
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
@@ -63,12 +65,20 @@ def _page(
     context = {
         "form": form,
         "unsettled": unsettled(campaign, imported=True) if warns else Unsettled(),
-        "releases": campaign.releases.all(),
+        "releases": _with_same(list(campaign.releases.all())),
         "job": Job.objects.filter(campaign=campaign, kind=KIND).order_by("-id").first(),
         "worker": worker_health(),
         "interim": answers_to_come(campaign, RELEASE) if member.role == MANAGER else 0,
     }
     return campaign_page(request, member, "scoring/releases.html", context, tab="reports", status=status)
+
+
+def _with_same(found: Sequence[Release]) -> list[tuple[Release, str]]:
+    """Each release with the name of the earliest that holds the same bytes; "" where that is itself."""
+    first: dict[str, Release] = {}
+    for one in sorted(found, key=lambda one: one.pk):
+        first.setdefault(one.sha256, one)
+    return [(one, "" if first[one.sha256] is one else first[one.sha256].name) for one in found]
 
 
 @require_safe

@@ -17,9 +17,11 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("name")
-        parser.add_argument("--role", required=True, choices=Membership.Role.values)
+        parser.add_argument("slug", help="the campaign's address")
+        parser.add_argument("name", help="the account's name; one is made where there is none")
+        parser.add_argument(
+            "--role", required=True, choices=Membership.Role.values, help="what they may do here"
+        )
 
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"])

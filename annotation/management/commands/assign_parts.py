@@ -42,9 +42,9 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="the campaign's address")
         parser.add_argument("--experts", required=True, help="names, separated by commas")
-        parser.add_argument("--parts", type=int)
+        parser.add_argument("--parts", type=int, help="how many; default: what the design needs at least")
         parser.add_argument(
             "--design", help="cyclic, pairs, single or quotas; default: single for K = 1, else cyclic"
         )
@@ -78,7 +78,7 @@ class Command(AssayCommand):
             metavar="PERCENT",
             help=f"this share of what could be carried over is judged anyway, unmarked (default: {USUAL_CHECKED:g})",
         )
-        parser.add_argument("--preview", action="store_true")
+        parser.add_argument("--preview", action="store_true", help="show the plan, store nothing")
 
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"], stores=not options["preview"])
@@ -207,7 +207,7 @@ def describe(planned: Plan, later: LaterPlan, completion: Completion, *, first: 
         *also,
         f"Design {planned.design}, seed {planned.seed}, hash {planned.hash[:12]}",
     ]
-    for part in planned.parts:
+    for part in planned.filled:
         size = f"{counted(len(part.unit_keys), 'unit')}, {counted(part.n_items, 'item')}"
         lines.append(f"part {_number(part, first)}: {size}: {', '.join(part.experts)}")
     lines += [f"{expert} judges {counted(n_items, 'item')}" for expert, n_items in planned.loads.items()]

@@ -97,7 +97,7 @@ class Command(AssayCommand):
             metavar="FILE",
             help="triples that no candidate may be one of",
         )
-        parser.add_argument("--seed", type=int, required=True)
+        parser.add_argument("--seed", type=int, required=True, help="of everything that is drawn")
         parser.add_argument("-o", "--output", help="the set as CSV")
         parser.add_argument(
             "--campaign", metavar="SLUG", help="store it in this campaign, which holds no items"

@@ -17,9 +17,13 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("--protocol", required=True, choices=Campaign.Protocol.values)
-        parser.add_argument("--title", default="")
+        parser.add_argument(
+            "slug", help="its address: letters, digits, and single hyphens or underscores between them"
+        )
+        parser.add_argument(
+            "--protocol", required=True, choices=Campaign.Protocol.values, help="what is judged"
+        )
+        parser.add_argument("--title", default="", help="what people read; default: the address")
         parser.add_argument("--annotators-per-item", type=int, help="default: 1 for compound, 2 for triple")
         parser.add_argument(
             "--manager", action="append", default=[], help="an existing account that manages it"

@@ -25,11 +25,25 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("--what", required=True, choices=["labels", "annotations", "items"])
-        parser.add_argument("--format", required=True, choices=(*FORMATS, *SHAPES))
-        parser.add_argument("-o", "--output")
-        parser.add_argument("--pseudonyms", action="store_true", help="A1, A2 … instead of names")
+        parser.add_argument("slug", help="the campaign's address")
+        parser.add_argument(
+            "--what",
+            required=True,
+            choices=["labels", "annotations", "items"],
+            help="final labels, every person's answers, or the items in the columns of an import",
+        )
+        parser.add_argument(
+            "--format",
+            required=True,
+            choices=(*FORMATS, *SHAPES),
+            help="a table, or the shape of another program",
+        )
+        parser.add_argument("-o", "--output", help="the file to write; default: stdout")
+        parser.add_argument(
+            "--pseudonyms",
+            action="store_true",
+            help="A1, A2 … instead of names, which a table holds otherwise; the page gives pseudonyms unless asked",
+        )
         parser.add_argument(
             "--names",
             action="store_true",

@@ -15,7 +15,7 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="the campaign's address")
         parser.add_argument("--rule", help="default: the rule used before, or the protocol's own")
 
     def run(self, **options: Any) -> Outcome:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.adapters.registry import SHAPES
 from annotation.formats.errors import FormatError
-from annotation.formats.judgements import read_judgements
+from annotation.formats.judgements import IMPORTED_ROUNDS, MAIN, read_judgements
 from annotation.formats.tables import read_table
 from annotation.management.base import (
     AssayCommand,
@@ -34,15 +34,18 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("files", nargs="+", metavar="FILE")
+        parser.add_argument("slug", help="the campaign's address")
+        parser.add_argument(
+            "files", nargs="+", metavar="FILE", help="a table of judgements, or the files of a shape"
+        )
         parser.add_argument("--dry-run", action="store_true", help="show what would be stored; store nothing")
         parser.add_argument("--annotator", help=f"for a file without that column; default: {RELEASED}")
         parser.add_argument(
             "--round",
-            default=Round.Kind.MAIN,
-            choices=[Round.Kind.MAIN, Round.Kind.REPEAT],
-            help="repeat: each is its author's second judgement of an item; they give the self-consistency",
+            default=MAIN,
+            choices=IMPORTED_ROUNDS,
+            help="repeat: each is its author's second judgement of an item; they give the self-consistency. Rows "
+            "of other rounds are skipped: labels are then those before them",
         )
         parser.add_argument("--by-position", action="store_true", help="row i is the item at position i")
         parser.add_argument("--column", help="the column that holds the labels")

@@ -14,6 +14,13 @@ from annotation.services.errors import Refused
 from annotation.services.judgements import RELEASED
 from annotation.services.wording import wording_of
 
+_FILES = {
+    "sources": "one sentence a line, such as NP.en; its name is in the items' keys",
+    "compounds": "one compound a line, such as NP.compound",
+    "references": "one reference translation a line, such as NP.zh",
+    "translations": "a workbook with src, hyp and human eval, or a text file with one translation a line",
+}
+
 
 class Command(AssayCommand):
     """`import_cognition SLUG --sources F --compounds F --references F --translations F --system NAME`"""
@@ -22,11 +29,11 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        for name in ("sources", "compounds", "references", "translations"):
-            parser.add_argument(f"--{name}", required=True)
-        parser.add_argument("--system", required=True)
-        parser.add_argument("--run")
+        parser.add_argument("slug", help="the campaign's address")
+        for name, told in _FILES.items():
+            parser.add_argument(f"--{name}", required=True, metavar="FILE", help=told)
+        parser.add_argument("--system", required=True, help="the system that made the translations")
+        parser.add_argument("--run", help="the run that made them, such as a seed")
         parser.add_argument("--annotator", default=RELEASED, help="whose verdicts the workbook holds")
         parser.add_argument("--dry-run", action="store_true", help="show what would be stored; store nothing")
         parser.add_argument(
@@ -42,12 +49,14 @@ class Command(AssayCommand):
             raise Refused(
                 f"{campaign.slug} is a campaign of {campaign.protocol}s; this layout holds compounds."
             )
-        paths = {name: Path(options[name]) for name in ("sources", "compounds", "references", "translations")}
+        paths = {name: Path(options[name]) for name in _FILES}
         files = read_cognition(
             **paths, system=options["system"], run=options["run"], wording=wording_of(campaign)
         )
         if options["dry_run"]:
-            report = look_at_cognition(campaign, files, annotator=options["annotator"])
+            report = look_at_cognition(
+                campaign, files, annotator=options["annotator"], on_conflict=options["on_conflict"]
+            )
         else:
             report = store_cognition(
                 campaign,

@@ -32,8 +32,10 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("files", nargs="+", metavar="FILE")
+        parser.add_argument("slug", help="the campaign's address")
+        parser.add_argument(
+            "files", nargs="+", metavar="FILE", help="a table of items, or the files of a shape"
+        )
         parser.add_argument("--system", help="for rows that do not name their own")
         parser.add_argument("--run", help="for rows that do not name their own")
         parser.add_argument("--dry-run", action="store_true", help="show what would be stored; store nothing")
@@ -60,7 +62,7 @@ class Command(AssayCommand):
         except FormatError as error:
             return unreadable(path.name, error)
         if options["dry_run"]:
-            report = preview(campaign, file.rows)
+            report = preview(campaign, file.rows, on_conflict=options["on_conflict"])
         else:
             report = store(campaign, file.rows, sha256=file.sha256, on_conflict=options["on_conflict"])
         done = report.can_be_stored if options["dry_run"] else report.stored
@@ -74,7 +76,7 @@ def _in_shape(campaign: Campaign, paths: Sequence[Path], shape_name: str, **opti
     names = ("annotator", "column", "system", "run")
     file = read_shape(campaign, paths, shape_name=shape_name, **{name: options[name] for name in names})
     if options["dry_run"]:
-        report = look_at_shape(campaign, file)
+        report = look_at_shape(campaign, file, on_conflict=options["on_conflict"])
     else:
         report = store_shape(campaign, file, on_conflict=options["on_conflict"])
     done = report.can_be_stored if options["dry_run"] else report.ok
@@ -141,14 +143,29 @@ def describe(report: Report) -> str:
     if not report.stored:
         head += " Nothing was stored."
     if report.conflicts and not report.stored:
-        head += (
-            " Texts differ from those in the campaign: with --on-conflict keep the stored ones stay, with "
-            "--on-conflict replace the new ones are taken and judged again."
-        )
+        head += f" Texts differ from those in the campaign: {_choice(report)}"
     if report.replaced:
-        head += f" Replaced: {counted(report.replaced, 'text')}."
+        head += f" {'Replaced' if report.stored else 'To be replaced'}: {counted(report.replaced, 'text')}."
     head += describe_filled(report) + describe_outputs(report)
     return "\n".join([head, *describe_issues(report.as_json())])
+
+
+def _choice(report: Report) -> str:
+    """What becomes of texts that differ, or what may be chosen for them."""
+    n = len(report.refusals)
+    if report.on_conflict == "keep":
+        return "with --on-conflict keep the stored ones stay, and the other rows are stored."
+    if report.on_conflict == "replace":
+        return (
+            f"{counted(n, 'row')} would be refused, and with {'it' if n == 1 else 'them'} the whole file."
+            if n
+            else "with --on-conflict replace the new ones are taken and judged again."
+        )
+    refused = f", but {counted(n, 'row')} would be refused" if n else ""
+    return (
+        "with --on-conflict keep the stored ones stay, with --on-conflict replace the new ones are taken and judged "
+        f"again{refused}."
+    )
 
 
 def describe_filled(report: Report) -> str:

@@ -23,8 +23,8 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("file")
+        parser.add_argument("slug", help="the campaign's address")
+        parser.add_argument("file", help="the table of known labels")
         parser.add_argument("--column", help="the column that holds the labels")
         parser.add_argument(
             "--unmark", action="store_true", help="take the marks off the items of this table"

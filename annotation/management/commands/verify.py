@@ -18,7 +18,7 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="the campaign's address")
 
     def run(self, **options: Any) -> Outcome:
         campaign = get_campaign(options["slug"])

@@ -23,13 +23,13 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="the campaign's address")
         parser.add_argument("submission", type=int, help="its number, as `score` prints it")
-        parser.add_argument("--kind", required=True, choices=CURVES)
+        parser.add_argument("--kind", required=True, choices=CURVES, help="what is drawn")
         parser.add_argument(
             "--format", choices=["csv", "json", *FORMS], default="csv", help="default: csv; a figure needs -o"
         )
-        parser.add_argument("-o", "--output")
+        parser.add_argument("-o", "--output", help="the file to write; default: stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
         super().handle(*args, **options | {"json": options["json"] or options["format"] == "json"})

@@ -56,35 +56,45 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="the campaign's address")
         actions = parser.add_subparsers(dest="action", required=True)
         add = actions.add_parser("add", help="freeze the references or right options of a file")
-        add.add_argument("file")
-        add.add_argument("--name", required=True)
-        add.add_argument("--kind", required=True, choices=Benchmark.Kind.values)
-        add.add_argument("--hypotheses", default="first", choices=Benchmark.Hypotheses.values)
+        add.add_argument("file", help="questions with references, or with options and the right one")
+        add.add_argument("--name", required=True, help="what the benchmark is called")
+        add.add_argument("--kind", required=True, choices=Benchmark.Kind.values, help="what models do in it")
+        add.add_argument(
+            "--hypotheses",
+            default="first",
+            choices=Benchmark.Hypotheses.values,
+            help="which of several generations of a question counts (first)",
+        )
         add.add_argument("--cased", action="store_true", help="upper and lower case differ in generations")
         score = actions.add_parser("score", help="check, score and store what a model says")
-        score.add_argument("file")
-        score.add_argument("--benchmark", required=True)
-        score.add_argument("--system", required=True)
-        score.add_argument("--run", default="")
+        score.add_argument("file", help="a model's generations or choices")
+        score.add_argument("--benchmark", required=True, help="the benchmark they answer")
+        score.add_argument("--system", required=True, help="whose they are")
+        score.add_argument("--run", default="", help="which run of the system, such as a seed")
         score.add_argument("--human", action="store_true", help="people's answers: a row of its own")
         table = actions.add_parser("table", help="the table of a benchmark, or accuracies over all")
-        table.add_argument("--benchmark")
+        table.add_argument("--benchmark", help="this one; default: accuracies over all benchmarks of choices")
         table.add_argument("--again", action="store_true", help="score all submissions anew first")
         questions = actions.add_parser("questions", help="what is to be answered, without what is right")
-        questions.add_argument("--benchmark", required=True)
+        questions.add_argument("--benchmark", required=True, help="the benchmark whose questions they are")
         remove = actions.add_parser(
             "remove", help="a benchmark to which nothing was sent, or what was sent under the names given"
         )
-        remove.add_argument("--benchmark", required=True)
+        remove.add_argument("--benchmark", required=True, help="the benchmark, or of which it was sent")
         remove.add_argument("--system", help="take out what was sent of this system's run instead")
-        remove.add_argument("--run", default="")
+        remove.add_argument("--run", default="", help="of this run")
         remove.add_argument("--human", action="store_true", help="people's answers")
         listed = actions.add_parser("list", help="the benchmarks there are")
         for one in (add, score, table, questions, remove, listed):
-            one.add_argument("--json", action="store_true", default=SUPPRESS)
+            one.add_argument(
+                "--json",
+                action="store_true",
+                default=SUPPRESS,
+                help="one JSON document on stdout and nothing else",
+            )
         for one in (score, table):
             one.add_argument("--format", choices=["json", *TEXTS], help="the figures alone, as a table")
             one.add_argument("-o", "--output", help="a file for them; without --format as Markdown")

@@ -19,7 +19,7 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
+        parser.add_argument("slug", help="the campaign's address")
         parser.add_argument("--experts", required=True, help="names, separated by commas")
         parser.add_argument("--n", type=int, help="units; default: 60 triples or 24 compounds")
         parser.add_argument("--seed", type=int, help="default: the campaign's")
@@ -30,9 +30,14 @@ class Command(AssayCommand):
         )
         parser.add_argument("--set-aside", action="store_true", help="they are set aside (the default)")
         parser.add_argument("--gate", choices=COEFFICIENTS, help="the figure that must reach --threshold")
-        parser.add_argument("--threshold", type=number)
-        parser.add_argument("--bound", choices=list(Bound), default=Bound.VALUE)
-        parser.add_argument("--preview", action="store_true")
+        parser.add_argument("--threshold", type=number, help="what --gate must reach")
+        parser.add_argument(
+            "--bound",
+            choices=[str(bound) for bound in Bound],
+            default=Bound.VALUE,
+            help="what of the figure must reach it: its value, or the lower end of its interval",
+        )
+        parser.add_argument("--preview", action="store_true", help="show what it would hold, store nothing")
 
     def run(self, **options: Any) -> Outcome:
         if (options["gate"] is None) != (options["threshold"] is None):

@@ -11,7 +11,7 @@ from annotation.management.base import AssayCommand, Outcome, changeable_campaig
 from annotation.services.errors import Refused
 from scoring.models import Release
 from scoring.services.release_content import SplitWish
-from scoring.services.releases import SPLIT_RULES, archive_of, freeze
+from scoring.services.releases import SPLIT_RULES, archive_of, freeze, same_state
 
 
 class Command(AssayCommand):
@@ -23,8 +23,8 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("name")
+        parser.add_argument("slug", help="the campaign's address")
+        parser.add_argument("name", help="what the release is called, such as v1; never used twice")
         parser.add_argument(
             "--split",
             choices=SPLIT_RULES,
@@ -45,6 +45,7 @@ class Command(AssayCommand):
             "sha256": release.sha256,
             "size": release.size,
             "output": options["output"],
+            "same_as": same_state(release),
             **release.manifest,
         }
         return Outcome(document, _summary(release, options["output"]))
@@ -73,6 +74,7 @@ def _summary(release: Release, output: str | None) -> str:
     lines = [
         f"Release {release.name} of {manifest['campaign']}: {manifest['items']} items, {manifest['labelled']} of them "
         f"labelled, {manifest['votes']} votes; sha256 {release.sha256}.",
+        *(f"The same state as {name}, byte for byte." for name in same_state(release)[:1]),
         f"Split by {manifest['split']['rule']}: "
         + ", ".join(f"{name} {count}" for name, count in manifest["split"]["items"].items())
         + ".",

@@ -41,6 +41,11 @@ USES = {
     "spot-check": ("number",),
     "gold": (),
 }
+_KINDS = (
+    "statistics: Table 1, the composition of a set of triples; human: each expert against the labels; methods: a "
+    "paragraph for a paper; what-if: other label rules; estimate: error rates from a judged sample; the others are "
+    "named after what they measure"
+)
 TEXTS = {"md": as_markdown, "latex": as_latex, "csv": as_csv}
 
 
@@ -51,15 +56,26 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("--kind", required=True, choices=list(REPORTS))
-        parser.add_argument("--system")
-        parser.add_argument("--run")
-        parser.add_argument("--round", default=Round.Kind.MAIN, choices=Round.Kind.values)
+        parser.add_argument("slug", help="the campaign's address")
+        parser.add_argument("--kind", required=True, choices=list(REPORTS), help=_KINDS)
+        parser.add_argument(
+            "--system", help="whose translations or scores; may be left out where there is one"
+        )
+        parser.add_argument("--run", help="which run of the system, such as a seed")
+        parser.add_argument(
+            "--round",
+            default=Round.Kind.MAIN,
+            choices=Round.Kind.values,
+            help="of the agreement: whose answers are compared",
+        )
         parser.add_argument(
             "--number", type=int, help="which of several rounds of this kind, such as dry run 2"
         )
-        parser.add_argument("--labels", choices=["imported", "final"])
+        parser.add_argument(
+            "--labels",
+            choices=["imported", "final"],
+            help="which labels count; default: the final ones where the campaign was finalised",
+        )
         parser.add_argument(
             "--rule",
             choices=[*ARTIFACT_RULES, *RULE_NAMES],
@@ -98,7 +114,7 @@ class Command(AssayCommand):
         parser.add_argument(
             "--format", choices=["json", *TEXTS, *FORMS], help="default: md, for people; a picture needs -o"
         )
-        parser.add_argument("-o", "--output")
+        parser.add_argument("-o", "--output", help="the file to write; default: stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
         super().handle(*args, **options | {"json": options["json"] or options["format"] == "json"})

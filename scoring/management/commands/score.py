@@ -27,15 +27,20 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("predictions")
-        parser.add_argument("--system", required=True)
-        parser.add_argument("--run", default="")
-        parser.add_argument("--split", default="test", choices=SPLITS)
+        parser.add_argument("slug", help="the campaign's address")
+        parser.add_argument("predictions", metavar="FILE", help="a table of predictions, or of translations")
+        parser.add_argument("--system", required=True, help="whose they are")
+        parser.add_argument("--run", default="", help="which run of the system, such as a seed")
+        parser.add_argument("--split", default="test", choices=SPLITS, help="which items are scored (test)")
         parser.add_argument("--threshold", default="0.5", help="a number, or tune: dev's highest F1")
         parser.add_argument("--by-position", action="store_true", help="row i is the item at position i")
         parser.add_argument("--column", help="the column that holds the predictions or translations")
-        parser.add_argument("--labels", default="", choices=["imported", "final"])
+        parser.add_argument(
+            "--labels",
+            default="",
+            choices=["imported", "final"],
+            help="which labels count; default: the final ones where the campaign was finalised",
+        )
         parser.add_argument(
             "--release", help="score against this release instead of the campaign as it stands"
         )

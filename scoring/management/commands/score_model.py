@@ -39,14 +39,16 @@ class Command(AssayCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug")
-        parser.add_argument("--release", required=True)
+        parser.add_argument("slug", help="the campaign's address")
+        parser.add_argument("--release", required=True, help="the release whose items are scored")
         parser.add_argument(
             "--checkpoint", required=True, metavar="FOLDER", help="as `save_pretrained` wrote it"
         )
         parser.add_argument("-o", "--output", "--out", help="the predictions; default: named after all three")
-        parser.add_argument("--split", default="test", choices=SPLITS)
-        parser.add_argument("--batch-size", type=int, default=BATCH, metavar="N", help=f"({BATCH})")
+        parser.add_argument("--split", default="test", choices=SPLITS, help="which of its items (test)")
+        parser.add_argument(
+            "--batch-size", type=int, default=BATCH, metavar="N", help=f"so many items at a time ({BATCH})"
+        )
         parser.add_argument(
             "--label",
             type=int,

@@ -6,6 +6,7 @@ import pytest
 from annotation.formats.cognition import CognitionFiles, read_cognition, read_lines
 from annotation.formats.errors import FormatError
 from tests.annotation.formats.files import workbook
+from tests.shared import shared
 
 COMPOUNDS = ["the dog"] * 5 + ["a cat"] * 5
 SOURCES = [f"{i} saw {compound} ." for i, compound in enumerate(COMPOUNDS, 1)]
@@ -163,3 +164,36 @@ def test_it_says_where_a_workbook_stands_in_the_place_of_a_text(folder: Path) ->
     (folder / "NP.en").write_bytes(workbook(["src"], ["one"]))
     with pytest.raises(FormatError, match=r"^NP.en: The file seems to be a workbook, but a text file"):
         read(folder)
+
+
+def test_it_refuses_files_that_do_not_belong_together(folder: Path) -> None:
+    write(folder / "NP.en", [f"{i} slept ." for i in range(1, 7)] + SOURCES[6:])
+    with pytest.raises(FormatError) as refused:
+        read(folder)
+    assert "seem to be mixed up: on 6 of 10 lines, the source in NP.en does not hold" in str(refused.value)
+    assert "The first: 1 (“the dog” / “1 slept .”), 2 (" in str(refused.value)
+
+
+def test_it_refuses_a_workbook_of_other_sentences(folder: Path) -> None:
+    rows: list[list[object]] = [[f"{source} really", "译文", "1"] for source in SOURCES[:6]]
+    rows += [[source, "译文", "1"] for source in SOURCES[6:]]
+    with pytest.raises(
+        FormatError, match=r"on 6 of 10 lines, the source in NP-git.xlsx is not that in NP.en"
+    ):
+        judged(folder, rows)
+
+
+@pytest.mark.parametrize("stem", ["NP", "VP"])
+def test_it_refuses_none_of_the_released_files_unless_they_are_mixed_up(stem: str) -> None:
+    def released(sources: str) -> CognitionFiles:
+        kept = shared("data/cognition/NP.en").parent
+        return read_cognition(
+            sources=kept / f"{sources}.en",
+            compounds=kept / f"{stem}.compound",
+            references=kept / f"{stem}.zh",
+            translations=kept / f"{stem}-git.xlsx",
+        )
+
+    assert released(stem).errors == ()
+    with pytest.raises(FormatError, match="mixed up"):
+        released({"NP": "VP", "VP": "NP"}[stem])

@@ -158,3 +158,20 @@ def test_it_names_columns_as_the_file_does() -> None:
         csv_table("item_id,annotator,Verdict", "d1,a,perhaps"), protocol="compound", column="verdict"
     )
     assert places(named) == [(2, "Verdict")]
+
+
+@pytest.mark.parametrize("name", ["dry_run", "resolution", "rejudgement", "spot_check"])
+def test_it_says_that_other_rounds_have_no_way_in(name: str) -> None:
+    found = compound("item_id,annotator,label,round", f"d1,lin,1,{name}", "d2,lin,1,main")
+    (warning,) = found.warnings
+    assert len(found.rows) == 1
+    assert warning.message.startswith(
+        f"1 row belongs to a round “{name}”; it was skipped. Only judgements of"
+    )
+    assert "labels made of them are those before that round" in warning.message
+    assert "by themselves" not in warning.message
+
+
+def test_it_says_to_import_repeats_by_themselves() -> None:
+    found = compound("item_id,annotator,label,round", "d1,lin,1,repeat", "d2,lin,1,main")
+    assert "Import each round's rows by themselves." in found.warnings[0].message

@@ -3,10 +3,12 @@
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import DatabaseError, OperationalError, ProgrammingError
 
+from annotation.management.base import describe_issues, unusable
 from annotation.management.commands import verify as command
 from tests.conftest import StartManage
 from tests.material import run
@@ -88,3 +90,15 @@ def test_a_fault_of_the_program_is_not_hidden(error: Exception, monkeypatch: pyt
     failing(error, monkeypatch)
     with pytest.raises(type(error)):
         run("verify", "main")
+
+
+def test_one_sentence_for_many_places_is_told_once_with_their_number() -> None:
+    same: list[dict[str, Any]] = [
+        {"line": line, "column": "label", "message": "The label is empty."} for line in range(2, 10_002)
+    ]
+    few: list[dict[str, Any]] = [{"line": line, "column": None, "message": "Another one."} for line in (7, 8)]
+    document = {"errors": [*same, *few], "conflicts": [], "warnings": same, "unknown_columns": []}
+    once = "line 2, column “label”: The label is empty. The same at 9,999 more places."
+    told = [f"error: {once}", "error: line 7: Another one.", "error: line 8: Another one."]
+    assert describe_issues(document) == [*told, f"warning: {once}"]
+    assert unusable([*same, *few]).summary.splitlines() == told

@@ -1,6 +1,8 @@
 """What each command says to people and to programs."""
 
+import gc
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,8 +10,9 @@ import pytest
 from annotation.models import AuditEntry, Campaign, Guideline, Membership, Part, Round, User
 from annotation.services.campaigns import create_campaign
 from annotation.services.errors import Refused
+from annotation.services.verify import verify
 from tests.factories import make_user, with_password
-from tests.material import as_csv, compounds, new_campaign, run, run_json, triples, write_csv
+from tests.material import as_csv, compounds, load_rows, new_campaign, run, run_json, triples, write_csv
 from tests.shared import shared
 
 pytestmark = pytest.mark.django_db
@@ -349,3 +352,29 @@ def test_it_names_compounds_that_tables_by_pattern_do_not_know(tmp_path: Path) -
     path = write_csv(tmp_path / "items.csv", compounds(1))
     assert run_json("import_items", "main", path, "--dry-run")["other_patterns"] == ["the sleepy gardener 1"]
     assert "show them as “other”: “the sleepy gardener 1”." in run("import_items", "main", path).out
+
+
+def test_a_workbook_that_cannot_be_written_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_rows(new_campaign(), triples(2), tmp_path)
+    ignored: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    target = tmp_path / "missing" / "items.xlsx"
+    ran = run("export", "main", "--what", "items", "--format", "xlsx", "-o", target)
+    gc.collect()
+    assert (ran.code, ran.err.strip()) == (
+        1,
+        f"The file “{target}” cannot be written: No such file or directory.",
+    )
+    assert ignored == []
+
+
+def test_parts_without_units_are_neither_shown_nor_stored(tmp_path: Path) -> None:
+    campaign = new_campaign()
+    load_rows(campaign, triples(1), tmp_path)
+    ran = run("assign_parts", "main", "--experts", "ada,bo")
+    assert "part 1: 1 unit, 1 item: " in ran.out
+    assert "0 units" not in ran.out
+    assert list(Part.objects.values_list("index", flat=True)) == [0]
+    assert verify(campaign) == []

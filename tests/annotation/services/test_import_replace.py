@@ -405,3 +405,72 @@ def test_a_withdrawn_text_that_no_system_produces_any_more_does_not_come_back(
     item.refresh_from_db()
     assert item.retired_why == "replaced"
     assert verify(two) == []
+
+
+# Looking at it before
+
+
+@pytest.mark.parametrize("settled", [lambda item: None, closed, discussed, main_round_over])
+@pytest.mark.parametrize("changed", ["a text of its own", "another item's text", "source", "both"])
+def test_a_dry_run_says_of_replacing_what_the_run_does(
+    settled: Callable[[Item], None], changed: str, two: Campaign, tmp_path: Path
+) -> None:
+    settled(item_of("b"))
+    text = {"a text of its own": "译文c", "source": "译文b"}.get(changed, "译文a")
+    texts = {} if "text" in changed else {"source": "the sleepy gardener 1 never waved ."}
+    rows = [row(text, **texts, system="b"), row("译文d", **texts, system="c")]
+
+    seen = load_rows(two, rows, tmp_path, on_conflict="replace", dry_run=True)
+
+    if seen.refusals:
+        assert not seen.can_be_stored
+        assert (seen.added, seen.filled) == (0, 0)
+        with pytest.raises(Refused) as refused:
+            load_rows(two, rows, tmp_path, on_conflict="replace")
+        assert (seen.refusals[0].line, seen.refusals[0].message) == (2, refused.value.message)
+    else:
+        assert seen.can_be_stored
+        done = load_rows(two, rows, tmp_path, on_conflict="replace")
+        told = ("added", "unchanged", "replaced", "filled", "filled_fields")
+        assert [getattr(seen, name) for name in told] == [getattr(done, name) for name in told]
+
+
+def test_a_dry_run_names_every_row_that_would_be_refused(tmp_path: Path) -> None:
+    campaign = new_campaign()
+    load_rows(campaign, triples(4, split="dev"), tmp_path)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+    answer_everything(campaign, "1")
+    (batch,) = batches_of(campaign)
+    close_batch(campaign, batch.pk, by=None)
+    changed = triples(4, split="dev")
+    changed[0]["tail"], changed[2]["tail"], changed[3]["split"] = "another", "a third", "test"
+    path = write_csv(tmp_path / "changed.csv", changed)
+
+    asked = run("import_items", campaign.slug, path, "--dry-run", "--on-conflict", "replace", "--json")
+    assert asked.code == 1
+    assert [one["line"] for one in asked.document["refusals"]] == [2, 4]
+    assert "position 1 is in a closed batch" in asked.document["refusals"][0]["message"]
+    assert asked.document["errors"] == asked.document["refusals"]
+    told = run("import_items", campaign.slug, path, "--dry-run", "--on-conflict", "replace")
+    assert "2 rows would be refused" in told.err
+    assert run("import_items", campaign.slug, path, "--on-conflict", "replace").code == 1
+
+
+@pytest.mark.parametrize(("choice", "code"), [("refuse", 1), ("keep", 0), ("replace", 0)])
+def test_a_dry_run_ends_as_the_run_would(choice: str, code: int, fence: Campaign) -> None:
+    asked = run("import_items", fence.slug, shared(V2), "--on-conflict", choice, "--dry-run", "--json")
+    assert (asked.code, asked.document["stored"]) == (code, False)
+    done = run("import_items", fence.slug, shared(V2), "--on-conflict", choice, "--json")
+    assert done.code == code
+    for name in ("added", "unchanged", "replaced", "filled"):
+        assert asked.document[name] == done.document[name], name
+
+
+def test_a_dry_run_says_what_was_chosen(fence: Campaign) -> None:
+    keep = run("import_items", fence.slug, shared(V2), "--on-conflict", "keep", "--dry-run").out
+    assert "the stored ones stay" in keep
+    assert "replace" not in keep
+    assert (
+        "To be replaced: 1 text."
+        in run("import_items", fence.slug, shared(V2), "--on-conflict", "replace", "--dry-run").out
+    )

@@ -399,3 +399,49 @@ def test_it_says_which_text_is_longer_than_can_be_stored(tmp_path: Path) -> None
     compound = new_campaign("compound", slug="compounds")
     found = load_rows(compound, compounds(1, system="s" * 101, run="r" * 101, pattern="p" * 61), tmp_path)
     assert {issue.column for issue in found.errors} == {"system", "run", "pattern"}
+
+
+# One triple under two ids
+
+
+def twin(of: int, name: str) -> dict[str, Any]:
+    """Another row for the triple of that number."""
+    return triples(of)[of - 1] | {"triple_id": name}
+
+
+def told(report: Report) -> list[tuple[int | None, str]]:
+    return [(issue.line, issue.message) for issue in report.warnings]
+
+
+def test_it_says_that_a_triple_stands_under_two_ids(tmp_path: Path) -> None:
+    campaign = new_campaign()
+    report = load_rows(campaign, [*triples(2), twin(1, "t99")], tmp_path)
+    assert (report.stored, report.added) == (True, 3)
+    ((line, message),) = told(report)
+    assert line == 4
+    assert (
+        "The same triple stands on line 2 already, as “t1”; with the id “t99” it is another item" in message
+    )
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_it_says_that_a_triple_is_in_the_campaign_under_another_id(dry_run: bool, tmp_path: Path) -> None:
+    campaign = new_campaign()
+    load_rows(campaign, triples(2), tmp_path)
+    rows = [*triples(2), twin(2, "t99") | {"tail": " personx seals it 2"}, twin(2, "t98")]
+    report = load_rows(campaign, rows, tmp_path, dry_run=dry_run)
+    assert (report.errors, report.added) == ((), 2)
+    found = told(report)
+    assert [line for line, _message in found] == [5, 5]
+    assert "stands on line 3 already, as “t2”" in found[0][1]
+    assert "is in the campaign already, as “t2”; with the id “t98” it is another item" in found[1][1]
+    assert told(load_rows(campaign, triples(2), tmp_path)) == []
+
+
+def test_it_says_so_of_a_text_that_would_become_that_of_another_item(tmp_path: Path) -> None:
+    campaign = new_campaign()
+    load_rows(campaign, triples(2), tmp_path)
+    report = load_rows(campaign, [twin(2, "t1")], tmp_path, on_conflict="replace")
+    assert report.replaced == 1
+    ((line, message),) = told(report)
+    assert (line, "as “t2”" in message) == (2, True)

@@ -5,10 +5,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django import forms
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotation.forms.campaigns import CampaignForm
 from annotation.models import (
     Assignment,
     AuditEntry,
@@ -92,8 +94,8 @@ def test_it_takes_the_protocols_number_of_experts_where_none_is_typed() -> None:
     [
         ("main", "There is a campaign at “main” already"),
         ("new", "This address is taken by a page of the site"),
-        ("a b", "Use letters, digits and single hyphens"),
-        ("a--b", "Use letters, digits and single hyphens"),
+        ("a b", "Use letters, digits, and single hyphens or underscores between them"),
+        ("a--b", "Use letters, digits, and single hyphens or underscores between them"),
         ("", "This field is required"),
     ],
 )
@@ -475,3 +477,11 @@ def test_it_counts_judgements_that_were_imported_without_a_part() -> None:
     page = text_of(client_of(cast.mei).get(HOME))
 
     assert "1 / 1 imported" in page
+
+
+def test_the_hint_says_of_an_address_what_its_error_says() -> None:
+    field = CampaignForm().fields["slug"]
+    assert isinstance(field, forms.RegexField)
+    rule = "letters, digits, and single hyphens or underscores between them"
+    assert rule in field.help_text
+    assert rule in field.error_messages["invalid"]

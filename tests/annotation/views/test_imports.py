@@ -31,6 +31,7 @@ from annotation.models import (
     User,
 )
 from annotation.services import uploads
+from annotation.services.batches import batches_of, close_batch
 from annotation.services.imports import LEASE, preview
 from annotation.services.jobs import due
 from annotation.services.parts import assign_parts
@@ -360,6 +361,22 @@ def test_it_keeps_or_takes_the_text_as_chosen(
     assert done.status_code == 200
     assert Item.objects.active().get(key="t2").tail == tail
     assert Item.objects.active().count() == rows
+
+
+def test_it_names_texts_that_would_be_refused_before_anything_is_chosen(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei)
+    sent = changed(tmp_path, campaign)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1)
+    (batch,) = batches_of(campaign)
+    close_batch(campaign, batch.pk, by=None, reason="enough")
+
+    preview = send(client_of(mei), sent)
+
+    assert "New texts that would be refused 1" in text_of(preview)
+    assert "The item at position 2 is in a closed batch" in text_of(preview)
+    assert 'value="replace" required disabled' in body_of(preview)
+    kept = confirm(client_of(mei), preview, on_conflict="keep")
+    assert Item.objects.active().count() == 4, text_of(kept)
 
 
 def systems(mei: User, folder: Path) -> Campaign:
@@ -793,3 +810,28 @@ def test_it_counts_outputs_and_new_texts_before_and_after(mei: User, tmp_path: P
     home = text_of(client.get("/campaigns/main/"))
     assert "11 items from 20 instances" in home
     assert "Systems and runs" in home
+
+
+@pytest.mark.parametrize("name", ["NP-git.xlsx", "NP.en", "NP.zh", "NP.compound"])
+def test_it_points_a_file_of_a_test_set_to_its_place(name: str, mei: User) -> None:
+    campaign_of(mei, "compound")
+    data = shared(f"data/cognition/{name}").read_bytes()
+    answer: Any = send(client_of(mei), data, name=name)
+    assert answer.status_code == 400
+    assert "send them under “A CoGnition test set: four files”" in text_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "header", "said"),
+    [
+        ("triple", "item_id,compound,source,translation", "These are the columns of compounds"),
+        ("compound", "triple_id,head,relation,tail", "These are the columns of triples"),
+        ("triple", "头,关系,尾", "“头” → head, “关系” → relation, “尾” → tail"),
+        ("compound", "组合短语,原文,译文", "“组合短语” → compound, “原文” → source, “译文” → translation"),
+    ],
+)
+def test_it_says_what_the_columns_seem_to_be(protocol: str, header: str, said: str, mei: User) -> None:
+    campaign_of(mei, protocol)
+    answer: Any = send(client_of(mei), f"{header}\r\na,b,c,d\r\n")
+    assert answer.status_code == 400
+    assert said in text_of(answer)

@@ -121,6 +121,7 @@ def test_wrong_rows_and_missing_questions_are_named_at_once(tmp_path: Path) -> N
     assert ran.code == 1
     assert "line 3, column “head”: The cell is empty" in ran.err
     assert ran.err.count("Every pair of the benchmark needs one.") == len(set(SAID.splitlines()[2:]))
+    assert ran.err.startswith("error: line 3")  # the row first, then what is missing for want of it
 
 
 @pytest.mark.usefixtures("campaign")

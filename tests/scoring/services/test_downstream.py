@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from scoring.services.benchmarks import (
     BOARD,
     add_benchmark,
     open_questions,
+    questions_file,
     read_sent,
     remove_benchmark,
     remove_submission,
@@ -101,7 +103,18 @@ def test_what_is_to_be_answered_holds_nothing_that_is_right(campaign: Campaign) 
     assert (list(columns), next(rows)) == (["head", "relation"], ["PersonX eats pizza", "xWant"])
 
     columns, rows = open_questions(choices_benchmark(campaign))
-    assert (list(columns), next(rows)) == (["question_id", "options"], ["q1", '["A", "B", "C"]'])
+    assert (list(columns), next(rows)) == (["question_id", "options"], ["q1", ["A", "B", "C"]])
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_options_are_a_list_in_json_and_its_text_in_a_table(form: str, campaign: Campaign) -> None:
+    data = b"".join(questions_file(choices_benchmark(campaign), form, mark=False)).decode()
+    if form == "jsonl":
+        first = json.loads(data.splitlines()[0])
+        assert first["options"] == ["A", "B", "C"]
+    else:
+        first = next(csv.DictReader(data.splitlines()))
+        assert json.loads(first["options"]) == ["A", "B", "C"]
 
 
 def test_a_benchmark_is_removed_only_once_its_submissions_are(campaign: Campaign) -> None:

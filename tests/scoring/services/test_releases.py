@@ -29,7 +29,7 @@ from scoring.services.releases import archive_of, freeze
 from scoring.services.scores import Wish
 from scoring.services.submissions import submit
 from scoring.tasks import release as release_task
-from tests.factories import make_assignment, make_user, rows_on
+from tests.factories import make_assignment, make_member, make_user, rows_on
 from tests.material import (
     answer_everything,
     as_csv,
@@ -44,6 +44,7 @@ from tests.material import (
     triple_campaign,
     triples,
 )
+from tests.pages import client_of, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -499,3 +500,14 @@ def test_it_gives_out_contexts_without_references(tmp_path: Path) -> None:
 
     assert list(found.columns) == ["item_id", "compound", "context_no", "source"]
     assert len(list(found.rows)) == 5
+
+
+def test_a_release_of_an_unchanged_campaign_says_so(tmp_path: Path) -> None:
+    judged(tmp_path)
+    assert run_json("release", "main", "v1")["same_as"] == []
+    assert run_json("release", "main", "v2")["same_as"] == ["v1"]
+    assert "The same state as v1, byte for byte." in run("release", "main", "v3").out
+    vera = make_user("vera")
+    make_member(Campaign.objects.get(), vera, "viewer", "V1")
+    page = text_of(client_of(vera).get("/campaigns/main/releases/"))
+    assert page.count("same state as v1") == 2

@@ -239,7 +239,7 @@ def test_it_takes_nothing_from_open_answers_unless_it_is_written_down(mei: User,
 @pytest.mark.parametrize(
     ("options", "code", "sentence"),
     [
-        (("--width", 0), 1, "half an interval is between 0 and 50 points long. See --width."),
+        (("--width", 0), 1, "Half an interval is more than 0 and less than 50 points long. See --width."),
         (("--seconds", -1), 1, "which is a day. See --seconds."),
     ],
 )
