@@ -163,6 +163,19 @@ def test_what_was_said_of_one_unit_is_gone_on_the_next(context: BrowserContext, 
     expect(page.locator("#announcer")).to_be_empty()
 
 
+def test_what_was_said_of_the_last_unit_is_gone_where_nothing_is_left(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    page = open_seat(context, seat_of("compound", units=1))
+    press(page, "1", "a")
+    expect(page.locator("#announcer")).to_contain_text("rows marked correct")
+
+    press(page, "Enter")
+
+    expect(page.locator("#nothing-left")).to_be_visible()
+    expect(page.locator("#announcer")).to_be_empty()
+
+
 def test_it_works_without_a_script(browser: Browser, seat_of: SeatOf) -> None:
     """The same page as a form: verdicts, a cause, a note; blanks are asked for; Back shows what is stored."""
     seat = seat_of("compound", units=2)
