@@ -358,6 +358,7 @@ ROUTES = {
     "api_recent": api({EXPERT}, get=200),
     "api_screen": api({EXPERT}, get=200, with_=adas_screen),
     "api_answers": api({EXPERT}, post={"*": 400}, with_=adas_unit),  # an empty body is refused first
+    "api_answers_in_order": api({EXPERT}, post=400),
     "api_time": api({EXPERT}, post=400),
     "api_later": api({EXPERT}, post=400, with_=adas_unit),
     "api_later_back": api({EXPERT}, post=400, with_=adas_unit),

@@ -113,6 +113,18 @@ class SheetBody(Struct):
         )
 
 
+class UnitSheetBody(SheetBody, kw_only=True):
+    """The answers to one screen among those of others; `unit` is the screen's id."""
+
+    unit: Id
+
+
+class SheetsBody(Struct):
+    """The answers to several screens, in the order in which they were given."""
+
+    sheets: Annotated[list[UnitSheetBody], Meta(min_length=1, max_length=20)]
+
+
 class LaterBody(Struct):
     """The rows of the screen to put at the end of one's part."""
 

@@ -15,15 +15,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.authentication import SeatCaller, seat_caller
-from annotation.api.bodies import SheetBody, read_body, schema_of
+from annotation.api.authentication import SeatCaller, TokenAuthentication, seat_caller
+from annotation.api.bodies import SheetBody, SheetsBody, read_body, schema_of
 from annotation.api.errors import plain_answer
 from annotation.api.expert import expert_in, own_screen, refuse_for_who_has_not_read
 from annotation.api.parameters import person, whole_number
 from annotation.api.permissions import refuse_other_user
 from annotation.models import Annotation, Campaign, User
 from annotation.permissions import EXPERT, membership_for
+from annotation.protocol.errors import ProtocolError
 from annotation.services.answers import Judged, save_answers
+from annotation.services.errors import Refused
 from annotation.services.guidelines import known_guideline
 from annotation.services.screens import next_screens, progress, recent_screens
 from annotation.services.seat import guideline_shown
@@ -142,6 +144,37 @@ class Answers(APIView):
 
 
 answers = Answers.as_view()
+
+
+@extend_schema(request={"application/json": schema_of(SheetsBody)}, responses={200: OpenApiTypes.OBJECT})
+@api_view(["POST"])
+def answers_in_order(request: Request, slug: str) -> Response:
+    """Save the answers to several screens, each all or nothing, one after the other in the order given.
+
+    For a page that goes away, which can wait for no reply: `saved` tells for each screen whether it was. What was
+    not is told apart by the address for one screen; nothing more of that screen is tried here.
+    """
+    user, _campaign = expert_in(request, slug)
+    by_seat = not isinstance(request.successful_authenticator, TokenAuthentication)
+    sheets = read_body(request._request, SheetsBody).sheets
+    passed_over: set[int] = set()
+    saved = []
+    for body in sheets:
+        saved.append(body.unit not in passed_over)
+        if not saved[-1]:
+            continue
+        try:
+            save_answers(
+                body.sheet(body.unit, expert=user.pk),
+                slug=slug,
+                expert_id=user.pk,
+                source=Annotation.Source.SEAT if by_seat else Annotation.Source.API,
+                language=get_language() or "",
+            )
+        except (Refused, ProtocolError):
+            saved[-1] = False
+            passed_over.add(body.unit)
+    return Response({"saved": saved})
 
 
 def _answer_seat(request: HttpRequest, caller: SeatCaller, slug: str, unit: int) -> HttpResponse:

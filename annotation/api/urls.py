@@ -11,6 +11,7 @@ seat_urls: Urls = [
     path(
         "units/<int:unit>/answers/", seat.answers, name="api_answers"
     ),  # first, since it is called all the time
+    path("answers/", seat.answers_in_order, name="api_answers_in_order"),
     path("next/", seat.next_units, name="api_next"),
     path("recent/", seat.recent, name="api_recent"),
     path("screens/<int:position>/", seat.screen, name="api_screen"),

@@ -178,13 +178,14 @@ def _refuse_unread(place: Place, sheet: Sheet, *, slug: str) -> None:
 def checked(answer: Answer, *, place: Place) -> Answer:
     """The answer in codes; a ProtocolError for what is no answer of this campaign.
 
-    A triple may carry a problem beside its label; everywhere an answer is a label or a cause, one of the two.
+    A note loses the blanks around it. A triple may carry a problem beside its label; everywhere an answer is a label or
+    a cause, one of the two.
     """
     protocol = get_protocol(place.protocol)
     if bool(answer.label) == bool(answer.cannot_judge):
         raise ProtocolError(_("An answer is a label or “cannot judge” with its cause: one of the two."))
     wording = place.own_wording or _USUAL[place.protocol]
-    answer = _in_codes(answer, protocol.cannot_judge_causes, wording)
+    answer = replace(_in_codes(answer, protocol.cannot_judge_causes, wording), note=answer.note.strip())
     _check_note(answer.note)
     label = wording.parse_label(answer.label) if answer.label else ""
     lowest = label == protocol.labels[0]

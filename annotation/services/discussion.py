@@ -123,12 +123,13 @@ def with_news(member: Membership) -> QuerySet[Thread]:
 
 def _with_news(member: Membership) -> Any:
     """`news`: others said something since this person last looked. An expert is also told of a thread that they have
-    never looked into, unless it is over, of a decision, and of new answers, which are there since `again_at`.
+    never looked into, unless it is over, of a decision, and of others' new answers, which are there since `again_at`.
 
     `over`: nothing of the thread is waited for, though no manager resolved it: its item was judged again, or an arbiter
     decided, or the campaign is closed.
     """
-    again = _closed_again().filter(item=OuterRef("item")).order_by("-round__closed_at")
+    again = _closed_again().filter(item=OuterRef("item")).exclude(expert=member.user_id)
+    again = again.order_by("-round__closed_at")
     seen = ThreadSeen.objects.filter(thread=OuterRef("pk"), user=member.user_id).values("seen_at")[:1]
     threads = threads_for(member).annotate(
         seen_at=Subquery(seen),
@@ -147,7 +148,9 @@ def _with_news(member: Membership) -> Any:
     )
     news: Any = Q(Exists(said))
     if member.role == Membership.Role.EXPERT:
-        never_seen: Any = Q(seen_at__isnull=True, over=False)
+        own = Comment.objects.filter(thread=OuterRef("pk"), author=member.user_id)
+        unheard: Any = Q(resolved_at__isnull=False) | ~Exists(own)  # who said something has looked
+        never_seen: Any = Q(seen_at__isnull=True, over=False) & unheard
         news |= never_seen | Q(resolved_at__gt=F("seen_at")) | Q(again_at__gt=F("seen_at"))
     return threads.annotate(news=Case(When(news, then=Value(True)), default=Value(False)))
 

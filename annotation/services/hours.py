@@ -16,7 +16,7 @@ from django.db.models import Count, Max, Min, Sum, Value
 from django.db.models.functions import Least
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.models import Annotation, Campaign, TimeEntry, User
 from annotation.protocol.errors import ProtocolError
@@ -215,7 +215,11 @@ def _check_correction(line: TimeEntry) -> None:
     counted = next((day.paid for day in statement(line.campaign, line.user).days if day.day == line.day), 0.0)
     if counted + line.seconds < 0:
         raise Refused(
-            _("Only %(minutes)d minutes count on that day; no more can be taken away.")
+            ngettext(
+                "Only %(minutes)d minute counts on that day; no more can be taken away.",
+                "Only %(minutes)d minutes count on that day; no more can be taken away.",
+                int(counted // 60),
+            )
             % {"minutes": counted // 60}
         )
 

@@ -131,7 +131,7 @@ def _annotations(written: Iterable[tuple[Assignment, int, Step]], round_: Round)
                 reasons=list(row.reasons),
                 atoms=list(row.atoms),
                 unsure=row.unsure,
-                note=row.note or "",
+                note=(row.note or "").strip(),
                 seconds=row.seconds,
                 guideline_id=round_.guideline_id,
                 source=Annotation.Source.IMPORT,

@@ -16,9 +16,11 @@ def sentence(message: str | None) -> str:
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """Seconds to the nearest minute: "1 h 05 min", "−15 min"; a dash where nothing was measured."""
+    """Seconds to the nearest minute: "1 h 05 min", "−15 min", "under 1 min"; a dash where nothing was measured."""
     if seconds is None:
         return "–"
+    if 0 < abs(seconds) < 30:
+        return _("under 1 min")
     minutes = round(abs(seconds) / 60)
     sign = "−" if seconds < 0 and minutes else ""
     hours, minutes = divmod(minutes, 60)

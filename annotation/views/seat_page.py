@@ -221,6 +221,7 @@ def _urls(slug: str) -> dict[str, str]:
         "recent": reverse("api_recent", args=[slug]),
         "screen": _numbered("api_screen", slug),
         "answers": _numbered("api_answers", slug),
+        "answersInOrder": reverse("api_answers_in_order", args=[slug]),
         "later": _numbered("api_later", slug),
         "back": _numbered("api_later_back", slug),
         "ask": _numbered("api_ask", slug),

@@ -122,6 +122,8 @@ export function next(event) {
   }
   current = null;
   tellUnsaved();
+  status.clearCue();
+  status.announce("");
   clock.stop();
   void fetchMore();
 }

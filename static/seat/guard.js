@@ -10,7 +10,7 @@ let advancedBy = null;
 let lastCode = null;
 let lastAt = -Infinity;
 
-/** A unit came before the eye: a new one, or the one under a window that closed. */
+/** A unit came before the eye: a new one, or the one under a window that closed, if nothing was written about it there. */
 export function unitPainted(at) {
   paintedAt = at;
 }

@@ -24,7 +24,7 @@ function onKeyDown(event) {
   lastCode = event.code;
   const bounced = bounces(event);
   const dialog = openDialog();
-  if (dialog) unitPainted(performance.now()); // this press may close it: the unit beneath is seen anew
+  if (dialog) seenAnew(dialog); // this press may close it
   if (inTextBox(event.target)) {
     if (bounced && !typed && !event.repeat) event.preventDefault(); // of the key that opened the window
     typed = true;
@@ -49,6 +49,14 @@ function onKeyDown(event) {
     return;
   }
   if (perform(found, event) && found.name !== "other") event.preventDefault();
+}
+
+// Who writes about a unit has read it, and goes on with it once the window is closed.
+const WRITTEN_IN = new Set(["note-dialog", "question-dialog"]);
+
+/** The unit beneath a window is seen anew once that closes. */
+function seenAnew(dialog) {
+  if (!WRITTEN_IN.has(dialog.id)) unitPainted(performance.now());
 }
 
 /** What loses nothing when it comes early would still be undone by a bounce; the reference is on while its key is down. */
@@ -129,7 +137,7 @@ export function begin() {
   document.addEventListener("keydown", onKeyDown);
   document.addEventListener("keyup", onKeyUp);
   document.addEventListener("click", onClick);
-  document.addEventListener("close", () => unitPainted(performance.now()), true); // any window over the page
+  document.addEventListener("close", (event) => seenAnew(event.target), true); // any window over the page
   document.addEventListener("pointerdown", (event) => {
     byPointer = true;
     document.body.classList.toggle("by-touch", event.pointerType === "touch");

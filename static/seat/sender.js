@@ -6,6 +6,8 @@ import * as outbox from "./outbox.js";
 import { addressOf, say, seat } from "./page.js";
 
 const LONGEST_WAIT = 30_000;
+const PARTED = 20; // entries handed to the browser when the page goes away
+const PARTING_ROOM = 60_000; // bytes: what a browser takes along is bounded
 const FAULTS = 3; // that many entries in a row on which the server fails: it is the server, not the entry
 
 // What may not overtake one another: the entries of one screen.
@@ -153,17 +155,31 @@ export function createSender({ owner, ask, tell }) {
     return true;
   }
 
-  /** The page goes away: whatever waits is handed to the browser as well. Sent twice, it is stored once. */
-  async function parting(entries) {
+  /**
+   * The page goes away: whatever waits is handed to the browser as well. Sent twice, it is stored once. Nobody is left
+   * to send one answer after the other, so they go together and arrive in the order in which they were given.
+   */
+  function parting(entries) {
     if (stopped) return;
-    const parted = entries.filter((entry) => ["answers", "time"].includes(entry.kind) && !entry.held);
-    for (const entry of parted.slice(0, 20)) void partWith(entry);
+    const free = entries.filter((entry) => !entry.held);
+    const sheets = sheetsThatFit(free.filter((entry) => entry.kind === "answers"));
+    if (sheets.length) void call("POST", seat.urls.answersInOrder, { sheets }, { keepalive: true });
+    for (const entry of free.filter((one) => one.kind === "time").slice(0, PARTED)) {
+      void call("POST", ...messageOf(entry), { keepalive: true });
+    }
   }
 
-  async function partWith(entry) {
-    const [address, body] = messageOf(entry);
-    if (entry.kind === "answers") body.count = 0;
-    await call("POST", address, body, { keepalive: true });
+  /** The oldest, as many as a browser takes from a page that goes away. */
+  function sheetsThatFit(answers) {
+    const sheets = [];
+    let room = PARTING_ROOM;
+    for (const { unit, client_key, body } of [...answers].sort((a, b) => a.seq - b.seq).slice(0, PARTED)) {
+      const sheet = { ...body, unit, client_key };
+      room -= new Blob([JSON.stringify(sheet)]).size;
+      if (room < 0) break;
+      sheets.push(sheet);
+    }
+    return sheets;
   }
 
   return {

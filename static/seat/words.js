@@ -8,11 +8,15 @@ import * as view from "./view.js";
 const known = new Map(); // by position: {assignment: [code points]}
 let on = false;
 let shown = null;
+let asked = null; // the screen on which it is said that they are coming: on those that follow they come unsaid
 
 /** Switch the marks on or off, for this screen and those that follow. */
 export async function toggle(sheet) {
   on = !on;
   document.querySelector("[data-action=words]")?.setAttribute("aria-pressed", on);
+  status.clearCue();
+  asked = on && !known.has(sheet.screen.position) ? sheet : null;
+  if (asked) status.cue(say("wordsComing")); // the server's first look into its dictionary takes seconds
   if (on) await follow(sheet);
   else view.markWords(sheet, {});
 }
@@ -24,14 +28,14 @@ export async function follow(sheet) {
   const starts = await startsOf(sheet.screen.position);
   if (!on || shown !== sheet) return;
   if (starts) {
-    status.clearCue();
+    if (asked === sheet) status.clearCue();
+    asked = null;
     view.markWords(sheet, starts);
   } else status.cue(say("noWords"));
 }
 
 async function startsOf(position) {
   if (!known.has(position)) {
-    status.cue(say("wordsComing")); // the server's first look into its dictionary takes seconds
     const { status: code, body } = await call("GET", addressOf("words", position));
     if (code !== 200) return null;
     known.set(position, body.starts);

@@ -124,6 +124,23 @@ def test_the_unit_under_a_window_is_read_before_it_is_answered(
     assert seat.answers() == ["0", ""]
 
 
+def test_who_wrote_a_note_about_the_unit_has_read_it(context: BrowserContext, seat_of: SeatOf) -> None:
+    seat = seat_of("triple", units=2)
+    page = open_seat(context, seat)
+    page.evaluate("localStorage.setItem('assay-seat-prefs', '{\"guard\": 3000}')")
+    page.reload()
+    alive(page)
+    page.wait_for_timeout(3000)
+
+    press(page, "n", "h", "i")
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    all_saved(page)
+
+    assert seat.answers() == ["0.5", ""]
+    assert Annotation.objects.get().note == "hi"
+
+
 def test_a_bounced_reason_stays_chosen(context: BrowserContext, seat_of: SeatOf) -> None:
     page = open_seat(context, seat_of("compound", units=1))
 

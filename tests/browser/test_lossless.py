@@ -223,6 +223,32 @@ def test_it_sends_after_a_reload_what_waited_before_it(context: BrowserContext, 
     assert position(page) == "3"
 
 
+@pytest.mark.parametrize("before", ["no network", "no answer"])
+def test_answers_that_waited_at_a_reload_arrive_in_the_order_they_were_given(
+    context: BrowserContext, seat_of: SeatOf, before: str
+) -> None:
+    """The order in which one looks back is that of arrival; it is the same where the page has gone meanwhile."""
+    seat = seat_of("triple", units=20)
+    page = open_seat(context, seat)
+    page.evaluate("navigator.serviceWorker.ready.then(() => null)")
+    if before == "no network":
+        context.set_offline(True)
+    else:
+        page.route(ANSWERS, lambda route: route.abort())
+    press(page, *("123" * 4))
+    badge_says(page, "12 waiting")
+    page.reload()
+    context.set_offline(False)
+    page.unroute_all(behavior="ignoreErrors")
+    alive(page)
+    all_saved(page)
+
+    arrived = Annotation.objects.order_by("created_at", "id").values_list("assignment__position", flat=True)
+    assert list(arrived) == list(range(1, 13))
+    press(page, "u")
+    assert position(page) == "12"
+
+
 def test_it_signs_in_again_in_place(context: BrowserContext, seat_of: SeatOf) -> None:
     seat = seat_of("triple", units=5)
     seat.cast.ada.set_password(PASSWORD)

@@ -89,6 +89,45 @@ def test_it_needs_no_sideways_scrolling_at_320_pixels(
     context.close()
 
 
+@pytest.mark.parametrize(("width", "touch", "least"), [(360, True, 44), (320, False, 28)])
+def test_every_button_is_as_high_as_the_kit_says(
+    browser: Browser, seat_of: SeatOf, width: int, touch: bool, least: int
+) -> None:
+    seat = seat_of("compound", units=2)
+    context = browser.new_context(viewport={"width": width, "height": 740}, has_touch=touch, is_mobile=touch)
+    page = open_seat(context, seat)
+
+    heights = page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll(".seat .button")]
+        .filter((one) => one.checkVisibility())
+        .map((one) => [one.textContent.trim(), one.getBoundingClientRect().height]))"""
+    )
+    assert len(heights) > 5
+    assert {name: height for name, height in heights.items() if height < least} == {}
+    context.close()
+
+
+@pytest.mark.parametrize("width", [920, 1100, 1200, 1366])
+def test_the_title_keeps_its_room_beside_new_answers(
+    context: BrowserContext, seat_of: SeatOf, width: int
+) -> None:
+    page = open_seat(context, seat_of("compound", units=2, title="Quality of translated compounds"))
+    page.set_viewport_size({"width": width, "height": 768})
+    page.evaluate(
+        """() => {
+          const link = document.getElementById("new-answers");
+          link.hidden = false;
+          link.querySelector(".word").textContent = "new answers: 2";
+        }"""
+    )
+
+    title, place = page.locator(".place > a"), page.locator(".place")
+    box = title.bounding_box()
+    assert box
+    assert box["width"] >= 80
+    assert place.evaluate("node => node.scrollWidth <= node.clientWidth")
+
+
 def test_it_answers_by_touch_and_offers_to_take_it_back(browser: Browser, seat_of: SeatOf) -> None:
     seat = seat_of("triple", units=3)
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
@@ -160,6 +199,19 @@ def test_what_was_said_of_one_unit_is_gone_on_the_next(context: BrowserContext, 
     press(page, "Enter")
 
     expect(page.locator("#unit")).to_contain_text("lazy")
+    expect(page.locator("#announcer")).to_be_empty()
+
+
+def test_what_was_said_of_the_last_unit_is_gone_where_nothing_is_left(
+    context: BrowserContext, seat_of: SeatOf
+) -> None:
+    page = open_seat(context, seat_of("compound", units=1))
+    press(page, "1", "a")
+    expect(page.locator("#announcer")).to_contain_text("rows marked correct")
+
+    press(page, "Enter")
+
+    expect(page.locator("#nothing-left")).to_be_visible()
     expect(page.locator("#announcer")).to_be_empty()
 
 

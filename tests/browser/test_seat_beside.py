@@ -496,6 +496,22 @@ class TestWords:
         press(page, "b")
         expect(translation.locator(".word-piece")).to_have_count(0)
 
+    def test_that_they_are_coming_is_said_of_the_unit_where_they_were_asked_for(
+        self, context: BrowserContext, seat_of: SeatOf
+    ) -> None:
+        page = open_seat(context, seat_of("compound", units=3))
+        page.route("**/words/", lambda _route: None)  # as long as the server takes
+        press(page, "b")
+        expect(page.locator("#cue")).to_contain_text("words")
+
+        with page.expect_request("**/words/"):
+            press(page, "a", "Enter")
+
+        assert position(page) == "2"
+        expect(page.locator("#cue")).to_be_empty(timeout=1000)  # before it goes by itself
+        expect(page.locator(".rule")).to_be_visible()
+        page.unroute_all(behavior="ignoreErrors")
+
     def test_it_asks_once_for_a_screen_and_says_where_it_cannot(
         self, context: BrowserContext, seat_of: SeatOf
     ) -> None:

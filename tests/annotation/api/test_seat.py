@@ -174,12 +174,48 @@ def test_it_saves_a_cause_a_note_and_a_mark(ada: Program) -> None:
     body["answers"][0] |= {"label": None, "cannot_judge": cause, "note": " 两个词 \n", "flag": True}
     assert ada.post(place(screen), body).status_code == 200
     stored = Annotation.objects.get()
-    assert (stored.label, stored.cannot_judge, stored.note, stored.unsure) == ("", cause, " 两个词 \n", True)
+    assert (stored.label, stored.cannot_judge, stored.note, stored.unsure) == ("", cause, "两个词", True)
     screen = first(ada)
     body = answers(screen, 0)
     body["answers"][0]["detail"] = ZERO_DETAILS[1].code
     assert ada.post(place(screen), body).status_code == 200
     assert Annotation.objects.order_by("pk").last().detail == "never"  # type: ignore[union-attr]
+
+
+def test_it_saves_several_screens_in_the_order_given(ada: Program) -> None:
+    """One that is refused stops no other, but what follows it on its own screen."""
+    screens = ada.get(f"{HERE}/next/?count=4").json()["units"]
+    sheets = [{"unit": screen["id"], **answers(screen)} for screen in reversed(screens)]
+    stale = {"unit": screens[1]["id"], **answers(screens[1], "0")}
+    sheets = [
+        *sheets[:2],
+        {**stale, "client_key": str(uuid.uuid4()), "answers": [{**stale["answers"][0], "revision": 5}]},
+    ]
+    sheets += [
+        {"unit": screens[1]["id"], **answers(screens[1])},
+        {"unit": screens[0]["id"], **answers(screens[0])},
+    ]
+
+    reply = ada.post(f"{HERE}/answers/", {"sheets": sheets})
+    assert reply.status_code == 200
+    assert reply.json() == {"saved": [True, True, False, False, True]}
+    arrived = Annotation.objects.order_by("created_at", "id")
+    assert [row.assignment.position for row in arrived] == [4, 3, 1]
+    assert {row.source for row in arrived} == {"api"}
+
+    again = ada.post(f"{HERE}/answers/", {"sheets": sheets})
+    assert again.json() == reply.json()
+    assert Annotation.objects.count() == 3
+
+
+@pytest.mark.parametrize("given", ["hello\n", "\n\thello ", "\u3000hello\u3000"])
+def test_it_stores_a_note_without_the_blanks_around_it(ada: Program, given: str) -> None:
+    screen = first(ada)
+    body = answers(screen)
+    body["answers"][0]["note"] = given
+    assert ada.post(place(screen), body).status_code == 200
+    assert ada.post(place(screen), body).status_code == 200  # sent again
+    assert Annotation.objects.get().note == "hello"
 
 
 def test_it_answers_a_repeated_request_alike(ada: Program) -> None:

@@ -243,6 +243,27 @@ def test_it_counts_what_others_said_and_decided(cast: Cast) -> None:
     assert unread(cast)["mei"] == 0
 
 
+def test_what_one_said_oneself_is_no_news(cast: Cast) -> None:
+    """Nor is the thread to who has said something in it, whether or not that was told by their browser."""
+    said(cast, "ada", "Why?")
+    assert unread(cast) == {"mei": 1, "ada": 0, "lin": 1}
+    said(cast, "lin", "Because.")
+    assert unread(cast) == {"mei": 1, "ada": 1, "lin": 1}
+    resolve(member(cast, "mei"), thread().pk, decision="So.")
+    assert unread(cast) == {"mei": 1, "ada": 1, "lin": 1}
+
+
+def test_ones_own_new_answer_is_no_news(cast: Cast) -> None:
+    item = Item.objects.get(position=1)
+    for name in ("ada", "lin"):
+        mark_seen(member(cast, name), thread().pk, until=timezone.now())
+    again = cast.campaign.rounds.create(kind="resolution", k=2, guideline=cast.campaign.guidelines.get())
+    row = make_assignment(item, cast.ada, slot=1, round=again, position=71, queue=71)
+    save_label(row, "1")
+    Round.objects.filter(pk=again.pk).update(state="closed", closed_at=timezone.now())
+    assert unread(cast) == {"mei": 0, "ada": 0, "lin": 1}
+
+
 def test_what_is_over_is_no_news_to_who_never_looked(cast: Cast) -> None:
     arbitrate(cast.campaign, item_at(cast, 1), label="1", reason="So.", by=cast.mei)
     assert unread(cast) == {"mei": 0, "ada": 0, "lin": 0}

@@ -1,9 +1,11 @@
 """Guidelines by version: stored once, acknowledged by whom they are news to, and what a change touches."""
 
+import re
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -310,3 +312,16 @@ def test_it_refuses_what_is_no_position(text: str) -> None:
 
 def test_it_takes_no_more_positions_than_can_be_looked_up() -> None:
     assert len(positions_in(f"1-{MOST_POSITIONS}")) == MOST_POSITIONS
+
+
+@pytest.mark.parametrize("protocol", ["compound", "triple"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_bundled_guidelines_name_every_letter_that_does_something(protocol: str, language: str) -> None:
+    """As the seat has them, but for those that mean nothing beside a triple."""
+    keys = (settings.BASE_DIR / "static/seat/keys.js").read_text()
+    table = (settings.BASE_DIR / f"annotation/guidelines/{protocol}.{language}.md").read_text()
+    named = set(re.findall(r"`([a-z])`", table))
+    bound = dict(re.findall(r"(\w+): \"Key([A-Z])\"", keys.partition("const ALWAYS")[0]))
+    if protocol == "triple":
+        bound = {name: key for name, key in bound.items() if name not in ("rest", "reference", "words")}
+    assert {key.lower() for key in bound.values()} - named == set()

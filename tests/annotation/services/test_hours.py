@@ -181,6 +181,13 @@ class TestCorrect:
         with pytest.raises(Refused, match="Only 30 minutes"):
             add(cast, minutes=-31)
 
+    def test_it_says_how_much_one_minute_is(self) -> None:
+        cast = make_cast()
+        add(cast, minutes=1)
+
+        with pytest.raises(Refused, match="Only 1 minute counts"):
+            add(cast, minutes=-2)
+
     @pytest.mark.parametrize("minutes", [0, 24 * 60 + 1, -24 * 60 - 1])
     def test_it_refuses_nothing_and_more_than_a_day(self, minutes: int) -> None:
         with pytest.raises(Refused, match="24 hours"):

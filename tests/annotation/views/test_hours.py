@@ -135,8 +135,9 @@ def test_it_is_linked_from_the_work_page(cast: Cast) -> None:
     [
         (None, "–"),
         (0, "0 min"),
-        (29, "0 min"),
-        (-29, "0 min"),
+        (29, "under 1 min"),
+        (-29, "under 1 min"),
+        (30.1, "1 min"),
         (90, "2 min"),
         (3599, "1 h 00 min"),
         (-3900, "−1 h 05 min"),

@@ -923,7 +923,7 @@ def test_the_script_finds_the_gap_in_an_address_whatever_the_campaign_goes_by() 
         assert urls["handIn"] == f"/campaigns/{slug}/parts/{{number}}/hand-in/"
         assert {name for name, url in urls.items() if url.count("{number}") != 1} == {
             *("judge", "work", "history", "change", "signIn", "next", "recent", "time"),
-            *("worker", "workerScope"),
+            *("worker", "workerScope", "answersInOrder"),
         }
 
 
