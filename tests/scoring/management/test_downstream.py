@@ -114,12 +114,12 @@ def test_rows_that_do_not_fit_are_named_and_nothing_is_stored(tmp_path: Path) ->
 @pytest.mark.usefixtures("campaign")
 def test_wrong_rows_and_missing_questions_are_named_at_once(tmp_path: Path) -> None:
     add(tmp_path, "atomic", "generation", PAIRS)
-    sent = file(tmp_path, "sent.csv", "\n".join([*SAID.splitlines()[:2], ",xWant,x", ""]))
+    sent = file(tmp_path, "sent.csv", "\n".join([*SAID.splitlines()[:2], "PersonX flies,xWant,", ""]))
 
     ran = run("downstream", "main", "score", sent, "--benchmark", "atomic", "--system", "base")
 
     assert ran.code == 1
-    assert "line 3, column “head”: The cell is empty" in ran.err
+    assert "line 3, column “hypothesis”: The hypothesis is empty" in ran.err
     assert ran.err.count("Every pair of the benchmark needs one.") == len(set(SAID.splitlines()[2:]))
     assert ran.err.startswith("error: line 3")  # the row first, then what is missing for want of it
 
