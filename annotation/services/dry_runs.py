@@ -151,7 +151,7 @@ def plan_dry_run(
     units = _fresh_units(campaign)
     if not units:
         raise Refused(
-            say("There is no unit left that nobody was given; bring in more items before another dry run.")
+            say("There is no unit left that nobody was given; bring in more items before a dry run.")
         )
     wanted = min(USUAL_N[Campaign.Protocol(campaign.protocol)], len(units)) if n is None else n
     sample = stratified_sample(

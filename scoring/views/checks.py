@@ -23,7 +23,7 @@ from scoring.services.checked import check_document, checked_run
 from scoring.services.files import NamedFile
 from scoring.services.measure import report as measure
 from scoring.services.options import Document, Options
-from scoring.services.peeks import record_peek
+from scoring.services.peeks import record_peek, still_open
 from scoring.views.reports import FILES, Choice, choice_of, kind_of, report_response
 
 FORMS: dict[str, type[forms.Form]] = {
@@ -59,6 +59,7 @@ def check(request: PersonRequest, member: Membership, kind: str) -> HttpResponse
         "choice": choice,
         "form": form,
         "document": document,
+        "interim": still_open(member.campaign, measured),
         "cells": cells,
         "body": f"scoring/_{measured.replace('-', '_')}.html",
     }

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.formats.writers import content_disposition
-from annotation.models import Item, Job, Membership
+from annotation.models import Campaign, Item, Job, Membership
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.services import jobs
 from annotation.services.errors import Refused
@@ -64,6 +64,8 @@ def _page(
     warns = member.role == MANAGER and campaign.label_version > 0
     context = {
         "form": form,
+        # triples may have labels that were imported
+        "lacks_labels": campaign.protocol == Campaign.Protocol.COMPOUND and not campaign.label_version,
         "unsettled": unsettled(campaign, imported=True) if warns else Unsettled(),
         "releases": _with_same(list(campaign.releases.all())),
         "job": Job.objects.filter(campaign=campaign, kind=KIND).order_by("-id").first(),
