@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.formats.writers import content_disposition
-from annotation.models import Campaign, Item, Job, Membership
+from annotation.models import Campaign, Item, Job, Membership, Round
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.services import jobs
 from annotation.services.errors import Refused
@@ -71,6 +71,7 @@ def _page(
         "job": Job.objects.filter(campaign=campaign, kind=KIND).order_by("-id").first(),
         "worker": worker_health(),
         "interim": answers_to_come(campaign, RELEASE) if member.role == MANAGER else 0,
+        "resolving": warns and campaign.rounds.filter(kind=Round.Kind.RESOLUTION, state=Round.State.OPEN).exists(),
     }
     return campaign_page(request, member, "scoring/releases.html", context, tab="reports", status=status)
 

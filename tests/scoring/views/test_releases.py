@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.models import Campaign, Job, Membership, User
+from annotation.models import Campaign, Job, Membership, Round, User
 from annotation.services.batches import close_batch
 from annotation.services.labels import finalize
 from annotation.services.people import add_member
@@ -75,6 +75,10 @@ def test_where_final_labels_are_it_says_so_and_warns_of_what_is_not_settled() ->
     assert "The final labels are there: freeze them below." in page
     assert "Before you make one: The answers to 1 item contrast" in page
     assert "contrast" not in text_of(vera.get(RELEASES))
+
+    assert "A resolution is open" not in page
+    cast.campaign.rounds.create(kind=Round.Kind.RESOLUTION, number=1, k=2)
+    assert "A resolution is open: the labels of its items may still change" in text_of(mei.get(RELEASES))
 
 
 def test_the_seed_is_the_campaigns_unless_another_is_typed(campaign: Campaign) -> None:
