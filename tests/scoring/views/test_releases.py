@@ -77,7 +77,9 @@ def test_where_final_labels_are_it_says_so_and_warns_of_what_is_not_settled() ->
     assert "contrast" not in text_of(vera.get(RELEASES))
 
     assert "A resolution is open" not in page
-    cast.campaign.rounds.create(kind=Round.Kind.RESOLUTION, number=1, k=2)
+    cast.campaign.rounds.create(
+        kind=Round.Kind.RESOLUTION, number=1, k=2, guideline=cast.campaign.guidelines.get()
+    )
     assert "A resolution is open: the labels of its items may still change" in text_of(mei.get(RELEASES))
 
 
