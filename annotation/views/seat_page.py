@@ -192,10 +192,10 @@ def page_data(
         "recent": before.screens,
         "partial": before.partial,
         "closed": before.closed,
-        "whyClosed": {
-            name: {"title": str(closed.title), "rest": str(closed.rest), "why": str(closed.why)}
+        "whyClosed": [
+            {"by": name, "title": str(closed.title), "rest": str(closed.rest), "why": str(closed.why)}
             for name, closed in CLOSED.items()
-        },
+        ],
         "closedBy": {part["index"]: closed_by(campaign, part) for part in standing["parts"]},
         "progress": standing,
         "postponed": postponed_positions(campaign, expert_id=expert.pk),

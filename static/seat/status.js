@@ -80,7 +80,7 @@ export function showProgress(part = shownPart) {
 }
 
 /** What is said of a part whose answers can be looked at, not changed; undefined where they can be. */
-export const closedBy = (part) => seat.whyClosed[seat.closedBy[part]];
+export const closedBy = (part) => seat.whyClosed.find((one) => one.by === seat.closedBy[part]);
 
 /** What people call a part; one that came since this page was opened goes by its number. */
 export const partName = (part) => progress.partOf(part)?.name ?? say("part", { part: part + 1 });

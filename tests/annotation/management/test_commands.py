@@ -196,7 +196,8 @@ def test_it_names_the_first_columns_it_does_not_use_and_counts_the_rest(tmp_path
 
 def test_it_shows_the_first_fifty_of_many(tmp_path: Path) -> None:
     new_campaign(slug="main")
-    path = write_csv(tmp_path / "items.csv", triples(120, relation="xWish"))
+    rows = [row | {"relation": f"xWish{n}"} for n, row in enumerate(triples(120))]
+    path = write_csv(tmp_path / "items.csv", rows)
     ran = run("import_items", "main", path)
     assert ran.err.count("error: line") == 50
     assert "… and 70 more (see --json)" in ran.err
