@@ -71,7 +71,8 @@ def _page(
         "job": Job.objects.filter(campaign=campaign, kind=KIND).order_by("-id").first(),
         "worker": worker_health(),
         "interim": answers_to_come(campaign, RELEASE) if member.role == MANAGER else 0,
-        "resolving": warns and campaign.rounds.filter(kind=Round.Kind.RESOLUTION, state=Round.State.OPEN).exists(),
+        "resolving": warns
+        and campaign.rounds.filter(kind=Round.Kind.RESOLUTION, state=Round.State.OPEN).exists(),
     }
     return campaign_page(request, member, "scoring/releases.html", context, tab="reports", status=status)
 

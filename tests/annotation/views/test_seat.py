@@ -859,7 +859,9 @@ class TestHandingIn:
         assert re.match(r' class="desk desk-\w+ is-closed"', form())
         assert not re.search(r'<(fieldset class="verdicts"|button class="answer")(?! disabled)', form())
         for name in ("save", "later", "unsure", "cannot", "note"):
-            assert re.search(rf'<button class="[^"]* while-open"[^>]*(value|data-action)="{name}"', form()), name
+            assert re.search(rf'<button class="[^"]* while-open"[^>]*(value|data-action)="{name}"', form()), (
+                name
+            )
 
 
 class TestClosedRound:
