@@ -365,7 +365,6 @@ ROUTES = {
     "api_ask": api({EXPERT}, post=400, with_=adas_unit),
     "api_words": api({EXPERT}, get=200, with_=adas_screen),
     # a campaign for programs
-    "api_root": api(SIGNED_IN, get=200),
     "api_campaigns": api(SIGNED_IN, get=200),
     "api_campaign": api({MANAGER, VIEWER}, get=200),
     "api_items": api({MANAGER, VIEWER}, get=200),

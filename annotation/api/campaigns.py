@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.http import HttpResponseBase, StreamingHttpResponse
-from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -24,13 +23,6 @@ PAGE = 1000
 STREAMS = ("csv", "jsonl")
 FORMAT = OpenApiParameter("format", str, enum=["json", *STREAMS], description="csv and jsonl stream all rows")
 PAGING = [FORMAT, OpenApiParameter("after", int), OpenApiParameter("size", int)]
-
-
-@extend_schema(responses={200: OpenApiTypes.OBJECT})
-@api_view(["GET"])
-def root(request: Request) -> Response:
-    """Where to begin: one's campaigns, and the description of every address."""
-    return Response({"campaigns": reverse("api_campaigns"), "schema": reverse("api_schema")})
 
 
 class CampaignSerializer(serializers.ModelSerializer[Campaign]):

@@ -37,7 +37,6 @@ campaign_urls: Urls = [
 ]
 
 urlpatterns: Urls = [
-    path("", campaigns.root, name="api_root"),
     path("campaigns/", campaigns.campaigns, name="api_campaigns"),
     path("campaigns/<slug:slug>/", include(campaign_urls)),
 ]
