@@ -94,9 +94,8 @@ class ExpertLine:
     unsure: int
     last_at: datetime | None
     invited: bool  # a link to set a password waits to be used
-    handed_in: frozenset[int] = (
-        frozenset()
-    )  # the rounds, this one or others, of which they handed in all they have
+    # The rounds, this one or others, of which they handed in all they have.
+    handed_in: frozenset[int] = frozenset()
 
     @property
     def given(self) -> int:

@@ -74,11 +74,13 @@ class LookedBack(NamedTuple):
 
 def recent_screens(campaign: Campaign, *, expert_id: int, count: int = 50) -> list[dict[str, Any]]:
     """The screens answered last, the latest first."""
-    return looked_back(campaign, expert_id=expert_id, count=count).screens
+    latest = _latest(own_record(campaign, expert_id=expert_id)).order_by("-at")
+    places = [row["place"] for row in latest[:count]]
+    return _screens_at(campaign, places, expert_id=expert_id)
 
 
 def looked_back(campaign: Campaign, *, expert_id: int, count: int = 50) -> LookedBack:
-    """The same, and what is not among them. At most two queries."""
+    """The same, and whether something is not among them. At most two queries."""
     return look_back(own_record(campaign, expert_id=expert_id), campaign, expert_id=expert_id, count=count)
 
 
@@ -87,8 +89,7 @@ def look_back(rows: QuerySet[Assignment], campaign: Campaign, *, expert_id: int,
 
     Whether some are out of sight matters only where fewer are found than asked for; of one it is looked up only then.
     """
-    answered = rows.filter(answered_at__isnull=False).order_by().values(place=F("position"))
-    latest = answered.annotate(at=Max("answered_at"), why=Value(""))
+    latest = _latest(rows).annotate(why=Value(""))
     hidden = out_of_sight(campaign, expert_id=expert_id)
     # Up to two more rows, before all others, for what is not among these: they cost no query of their own.
     not_shown = {"closed": in_closed_rounds(campaign, expert_id=expert_id)}
@@ -101,13 +102,23 @@ def look_back(rows: QuerySet[Assignment], campaign: Campaign, *, expert_id: int,
     found = list(latest.union(*told, all=True).order_by("-why", "-at")[: count + len(told)])
     why = {row["why"] for row in found}
     places = [row["place"] for row in found if not row["why"]][:count]
+    partial = len(places) < count and ("out of sight" in why or (count == 1 and hidden.exists()))
+    shown = _screens_at(campaign, places, expert_id=expert_id)
+    return LookedBack(shown, partial=partial, closed="closed" in why)
+
+
+def _latest(rows: QuerySet[Assignment]) -> QuerySet[Assignment, dict[str, Any]]:
+    """The places of answered screens, and when each was answered last."""
+    answered = rows.filter(answered_at__isnull=False).order_by()
+    return answered.values(place=F("position")).annotate(at=Max("answered_at"))
+
+
+def _screens_at(campaign: Campaign, places: Sequence[int], *, expert_id: int) -> list[dict[str, Any]]:
+    """The screens at these places of the expert's record, in this order."""
     rank = {position: place for place, position in enumerate(places)}
     whole = own_record(campaign, expert_id=expert_id).filter(position__in=places)
-    shown = sorted(
-        screens(whole, campaign=campaign, expert_id=expert_id), key=lambda screen: rank[screen["position"]]
-    )
-    partial = len(places) < count and ("out of sight" in why or (count == 1 and hidden.exists()))
-    return LookedBack(shown, partial=partial, closed="closed" in why)
+    found = screens(whole, campaign=campaign, expert_id=expert_id)
+    return sorted(found, key=lambda screen: rank[screen["position"]])
 
 
 def progress(campaign: Campaign, *, expert_id: int) -> dict[str, Any]:

@@ -34,12 +34,10 @@ PLANNED = {
 }
 
 
-class PrecisionForm(PlanForm):
-    """A figure to ± so many points."""
+class FigureForm(PlanForm):
+    """A plan about one figure, and what it is expected to be."""
 
-    field_order = ("of", "width", "rate", "auc", "population")
     of = forms.CharField()
-    width = forms.FloatField(label=_("± points"), initial=3, min_value=0.1, max_value=49)
     rate = forms.FloatField(
         label=_("Expected rate in %"),
         required=False,
@@ -47,6 +45,13 @@ class PrecisionForm(PlanForm):
         max_value=100,
         help_text=_("For an AUC: the share of plausible triples. Empty: what was found so far, else 50."),
     )
+
+
+class PrecisionForm(FigureForm):
+    """A figure to ± so many points."""
+
+    field_order = ("of", "width", "rate", "auc", "population")
+    width = forms.FloatField(label=_("± points"), initial=3, min_value=0.1, max_value=49)
     auc = forms.FloatField(
         label=_("Expected AUC"), required=False, min_value=50, max_value=99.9, help_text=_("Empty: 75.")
     )
@@ -58,7 +63,7 @@ class PrecisionForm(PlanForm):
     )
 
 
-class DifferenceForm(PlanForm):
+class DifferenceForm(FigureForm):
     """A difference between two systems to be found."""
 
     field_order = (
@@ -72,15 +77,7 @@ class DifferenceForm(PlanForm):
         "runs",
         "comparisons",
     )
-    of = forms.CharField()
     difference = forms.FloatField(label=_("Difference in points"), initial=3, min_value=0.1, max_value=100)
-    rate = forms.FloatField(
-        label=_("Expected rate in %"),
-        required=False,
-        min_value=0,
-        max_value=100,
-        help_text=_("For an AUC: the share of plausible triples. Empty: what was found so far, else 50."),
-    )
     auc = forms.FloatField(
         label=_("Expected AUC of the better system"),
         required=False,
