@@ -284,7 +284,8 @@ held AS (
     SELECT a.id, a.round_id FROM annotation_assignment a JOIN given g ON g.id = a.id AND g.revision = a.revision
     WHERE a.id = ANY ($6) AND {CHANGE_WHERE.format(expert="$1", screen="$2")} AND {SAME_PLACE}
       AND {ATOMS_THERE}
-      AND NOT EXISTS (SELECT 1 FROM annotation_annotation n WHERE n.assignment_id = a.id AND n.client_key = $4)
+      AND NOT EXISTS (SELECT 1 FROM annotation_annotation n
+                      WHERE n.assignment_id = ANY ($6) AND n.client_key = $4)
     FOR UPDATE OF a
 ),
 changed AS (
