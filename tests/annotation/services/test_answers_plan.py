@@ -7,6 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation.models import Annotation, Assignment, Campaign
+from annotation.services import answers_sql
 from annotation.services.campaigns import main_round
 from annotation.services.planner import renew_counts
 from benchmarks.fill import fill
@@ -51,3 +52,22 @@ def test_every_large_table_is_read_by_an_index(n_items: int) -> None:
         assert "Seq Scan" not in line, plan
         assert not line.startswith("SCAN"), plan
         assert "TEMP B-TREE" not in line, plan
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="PostgreSQL alone keeps a plan")
+@pytest.mark.django_db
+def test_a_plan_made_while_there_was_no_answer_reads_no_index_whole() -> None:
+    """It is kept until the server counts the table again, and meanwhile thousands of answers may come in."""
+    answers_sql.prepare()
+    values = ", ".join(["NULL"] * (answers_sql.PREPARED["assay_judge"][0].count(",") + 1))
+    with connection.cursor() as cursor:
+        cursor.execute("DISCARD PLANS")
+        cursor.execute(f"EXPLAIN (COSTS OFF) EXECUTE assay_judge ({values})")
+        plan = [row[0] for row in cursor.fetchall()]
+    looks = [
+        number for number, line in enumerate(plan) if "Scan" in line and " on annotation_annotation" in line
+    ]
+    assert len(looks) == 2, plan  # for a client key used before, and for what was answered before
+    for number in looks:
+        assert "Index Cond:" in plan[number + 1], plan
+        assert "assignment_id" in plan[number + 1], plan
