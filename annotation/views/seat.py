@@ -108,9 +108,11 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
 
 
 def _standing(progress: dict[str, Any]) -> str:
-    """What is left to do, in a word: judge, hand_in, or nothing (handed_in, closed)."""
+    """What is left to do, in a word: judge, hand_in, or nothing (handed_in, frozen in closed batches, closed)."""
     if progress["parts"] and all(part["closed"] for part in progress["parts"]):
         return "closed"
+    if progress["parts"] and all(part["closed"] or part["frozen"] for part in progress["parts"]):
+        return "frozen"
     if progress["done"] < progress["total"]:
         return "judge"
     return "handed_in" if all(part["handed_in"] for part in progress["parts"]) else "hand_in"
@@ -312,7 +314,8 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
         units = {"units": found.screens, "partial": found.partial, "closed": found.closed}
         return JsonResponse({**units, **told})
     upcoming = next_screens(campaign, expert_id=expert.pk)
-    parts = progress(campaign, expert_id=expert.pk)["parts"]
+    standing = progress(campaign, expert_id=expert.pk)
+    parts = standing["parts"]
     context = {
         "campaign": campaign,
         "wording": wording_of(campaign),
@@ -321,6 +324,7 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
         "text": text,
         "partial": found.partial,
         "closed": found.closed,
+        "standing": _standing(standing),
         "next": upcoming[0] if upcoming else None,
         "may_correct": not all(part["handed_in"] or part["closed"] for part in parts),
     }
