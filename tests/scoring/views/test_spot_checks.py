@@ -44,6 +44,9 @@ def test_a_plan_is_shown_with_its_cost_and_opened_by_its_hash(campaign: Campaign
     done = mei.post(address, form(campaign, hash=hidden(shown, "hash")), follow=True)
 
     assert "Plan a spot check" in text_of(page)
+    assert "a whole point apart" in text_of(page)
+    assert "verdict" not in text_of(page)
+    assert "A compound is one unit" not in text_of(page)
     assert "Nothing is stored yet." in text_of(shown)
     assert "A3 was given none of these units" in text_of(shown)
     assert "Accept with at most 1 error among them" in text_of(shown)
