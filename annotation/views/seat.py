@@ -22,7 +22,7 @@ from annotation.services.campaign_state import closing_reason
 from annotation.services.errors import NotYours, Refused, Stale
 from annotation.services.examples import relations_shown
 from annotation.services.guidelines import pending
-from annotation.services.hours import paid_seconds
+from annotation.services.hours import paid_seconds, time_so_far
 from annotation.services.news import news_for
 from annotation.services.precedents import PrecedentLine, precedents_about
 from annotation.services.returns import returned_to
@@ -86,6 +86,7 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
         )
     upcoming = next_screens(campaign, expert_id=expert.pk)
     standing, news = progress(campaign, expert_id=expert.pk), news_for(member)
+    so_far = time_so_far(campaign, expert_id=expert.pk)
     return render(
         request,
         "annotation/work.html",
@@ -98,7 +99,8 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
             "new_answers": news.answers,
             "unread_threads": news.threads,
             "settled_open": news.settled,
-            "seconds": paid_seconds(campaign, expert_id=expert.pk),
+            "seconds": so_far.seconds,
+            "practised": so_far.practised,
             "wording": wording_of(campaign),
             "returned": returned_to(campaign, expert),
             "closing_reason": closing_reason(campaign),
@@ -180,6 +182,7 @@ def _judge_page(
             "part_name": _name_of(standing["parts"], screen["part"]) if screen else "",
             "closed": closed,
             "standing": _standing(standing),
+            "resolving": any(part["resolution"] and not part["closed"] for part in standing["parts"]),
             "judged_before": not standing["parts"] and judged_before(campaign, expert_id=expert.pk),
             "new_answers": questions.new_answers(campaign, expert),
             "last": before.screens[0] if before.screens else None,

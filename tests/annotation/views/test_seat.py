@@ -741,10 +741,13 @@ class TestHandingIn:
         cast = make_work("triple", units=1)
         answer(rows_of(cast.ada)[0])
         client = client_of(cast.ada)
+        before = text_of(client.get(at("parts/0/hand-in/")))
 
         client.post(at("parts/0/hand-in/"))
         response = client.post(at("parts/0/hand-in/"), follow=True)
 
+        assert "You marked nothing as unsure" in before
+        assert "None." not in before
         assert HandIn.objects.count() == 1
         assert "Thank you. 1 unit, handed in on" in text_of(response)
 

@@ -436,6 +436,16 @@ def test_a_resolution_tells_what_was_judged_again_and_discussed_before(cast: Cas
     assert opens not in shown
 
 
+def test_who_judges_in_a_resolution_has_a_way_to_the_discussions(cast: Cast) -> None:
+    judge = "/campaigns/main/judge/"
+    link = f'href="{DISCUSSIONS}"'
+    assert link not in body_of(client_of(cast.ada).get(judge))
+    open_all(cast)
+    assert link in body_of(client_of(cast.ada).get(judge))
+    client_of(cast.mei).post(f"{RESOLUTION}1/close/", {"reason": "Over."})
+    assert link not in body_of(client_of(cast.ada).get(judge))
+
+
 def test_the_settled_list_shows_ones_own_only(cast: Cast) -> None:
     round_ = open_all(cast)
     for slot in (1, 2):
