@@ -395,8 +395,9 @@ class Overview:
         elif waits and name in STEP_ROUNDS and line is not None and line.waiting:
             state = "open"
         elif there and not waits:
-            overridden = line is not None and decision_of(line.round) == Decision.OVERRIDDEN
-            state = "overridden" if overridden and name == "dry_run" else "done"
+            dry_run = line.round if name == "dry_run" and line is not None else None
+            overridden = dry_run is not None and decision_of(dry_run) == Decision.OVERRIDDEN
+            state = "overridden" if overridden else "done"
         else:
             state = "none" if passed and name in STEP_ROUNDS else "later"
         return Step(name=name, state=state, line=line)
