@@ -88,6 +88,11 @@ def open_threads(campaign: Campaign, items: Sequence[int], *, by: User | None) -
 # Who may see it, and what is unread ----------------------------------------------------------------------------
 
 
+def discussed_of(items: Sequence[int]) -> int:
+    """How many of these items are open to discussion. One query, none for no item."""
+    return Thread.objects.filter(item__in=items).count() if items else 0
+
+
 def threads_for(member: Membership) -> QuerySet[Thread]:
     """The threads that this person may open: a manager all, an expert those of items they judged on their own."""
     threads = Thread.objects.filter(item__campaign=member.campaign_id)

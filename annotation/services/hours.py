@@ -9,10 +9,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Max, Min, Sum, Value
+from django.db.models import Count, Max, Min, Q, Sum, Value
 from django.db.models.functions import Least
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -134,14 +134,29 @@ def _total(days: Iterable[Hours]) -> Hours:
     return Hours(day=None, screens=screens, **sums)
 
 
-def paid_seconds(campaign: Campaign, *, expert_id: int) -> float:
-    """The sum of an expert's statement, for pages that show nothing else of it: two sums made in the database."""
+class SoFar(NamedTuple):
+    """The sum of an expert's statement, and whether any of it is practice."""
+
+    seconds: float
+    practised: bool
+
+
+def time_so_far(campaign: Campaign, *, expert_id: int) -> SoFar:
+    """What the statement sums up to, for pages that show nothing else of it: two sums made in the database."""
     cap = Value(PAID_CAP[campaign.protocol])
     seat = (
         _sheets(campaign, [expert_id]).annotate(counted=Least(Max("seconds"), cap)).aggregate(Sum("counted"))
     )
-    lines = TimeEntry.objects.filter(campaign=campaign, user=expert_id).aggregate(Sum("seconds"))
-    return float(seat["counted__sum"] or 0) + float(lines["seconds__sum"] or 0)
+    lines = TimeEntry.objects.filter(campaign=campaign, user=expert_id).aggregate(
+        Sum("seconds"), practice=Count("pk", filter=Q(kind=TimeEntry.Kind.PRACTICE))
+    )
+    seconds = float(seat["counted__sum"] or 0) + float(lines["seconds__sum"] or 0)
+    return SoFar(seconds, practised=lines["practice"] > 0)
+
+
+def paid_seconds(campaign: Campaign, *, expert_id: int) -> float:
+    """The sum alone."""
+    return time_so_far(campaign, expert_id=expert_id).seconds
 
 
 def judging_pace(campaign: Campaign) -> Pace:

@@ -196,6 +196,7 @@ class Step:
     - open: somebody is at work in it as well;
     - unsettled: held and closed, while items contrast that nothing has settled;
     - done: what it is about is there, and nothing of it waits;
+    - overridden: a dry run that did not pass its gate, gone on from with a reason;
     - none: left out, since no such round was held and the process is beyond it;
     - later.
 
@@ -304,6 +305,14 @@ class Overview:
         return next((stage for stage in STAGES if waiting.get(stage)), "report")
 
     @property
+    def of_experts(self) -> bool:
+        """Whether nothing is to be done now that only managers can do: experts judge, or reports can be read."""
+        if self.stage == "dry_run":
+            line = self.dry_run
+            return line is not None and bool(line.waiting) and not self.dry_run_uninvited
+        return self.stage in ("judge", "spot_check", "resolution", "report")
+
+    @property
     def _waiting(self) -> dict[str, bool]:
         """By stage: whether something of it is still to be done."""
         return {
@@ -386,7 +395,9 @@ class Overview:
         elif waits and name in STEP_ROUNDS and line is not None and line.waiting:
             state = "open"
         elif there and not waits:
-            state = "done"
+            dry_run = line.round if name == "dry_run" and line is not None else None
+            overridden = dry_run is not None and decision_of(dry_run) == Decision.OVERRIDDEN
+            state = "overridden" if overridden else "done"
         else:
             state = "none" if passed and name in STEP_ROUNDS else "later"
         return Step(name=name, state=state, line=line)

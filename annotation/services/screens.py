@@ -129,7 +129,13 @@ def progress(campaign: Campaign, *, expert_id: int) -> dict[str, Any]:
     rows = (
         own_work(campaign, expert_id=expert_id)
         .values(
-            "part__index", "round", "round__kind", "round__number", "round__state", "part__design__closed_at"
+            "part__index",
+            "part__round__kind",
+            "round",
+            "round__kind",
+            "round__number",
+            "round__state",
+            "part__design__closed_at",
         )
         .annotate(
             total=Count("position", distinct=True),
@@ -180,6 +186,7 @@ def _as_shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "handed_in": True,
                 "closed": True,
                 "frozen": row["part__design__closed_at"] is not None,
+                "resolution": row["part__round__kind"] == Round.Kind.RESOLUTION,
             },
         )
         part["total"] += row["total"]

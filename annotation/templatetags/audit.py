@@ -137,7 +137,7 @@ KEY_WORDS = {
     "n": gettext_lazy("how many"),
     "n_items": gettext_lazy("items"),
     "name": gettext_lazy("under the name"),
-    "names_in_discussion": gettext_lazy("pseudonyms beside answers under discussion"),
+    "names_in_discussion": gettext_lazy("in discussions, experts see each other's pseudonyms"),
     "not_handed_in": gettext_lazy("not handed in by"),
     "note": gettext_lazy("note"),
     "number": gettext_lazy("number"),
@@ -197,7 +197,7 @@ KEY_WORDS = {
     "units": gettext_lazy("units"),
     "value": gettext_lazy("value"),
     "version": gettext_lazy("version"),
-    "zero_detail": gettext_lazy("say why a triple is not plausible"),
+    "zero_detail": gettext_lazy("third answer to a triple"),
 }
 # What “value” stands for, where an action changes one thing only.
 VALUE_OF = {
@@ -279,6 +279,8 @@ _CHOICES: Mapping[str, Any] = {
         "single": gettext_lazy("single"),
     },
 }
+# What yes and no are called where the settings do not call them so, no first.
+_SWITCHES: Mapping[str, Any] = {"zero_detail": (gettext_lazy("one key"), gettext_lazy("four keys"))}
 # Numbers of rows, which tell people nothing; what they are about stands beside them.
 _ROWS = frozenset({"annotation", "decision", "design", "example", "item", "precedent", "question", "thread"})
 # Whose values go by people: how these are called is nobody's word.
@@ -323,7 +325,7 @@ def value_word(value: Any, key: str = "") -> str:
     if value is None or value == "" or value == [] or value == {}:
         return "–"
     if isinstance(value, bool):
-        return _("yes") if value else _("no")
+        return str(_SWITCHES.get(key, (_("no"), _("yes")))[value])
     if isinstance(value, Mapping):
         if value.keys() == {"a", "b", "n_items"}:  # two people and what they share
             return f"{value['a']} – {value['b']}{_(': ')}{value['n_items']}"

@@ -17,6 +17,7 @@ from annotation.services import jobs
 from annotation.services import rejudgement as re_service
 from annotation.services import resolution as service
 from annotation.services.again_rounds import close_again, missing_in, plan_again, reopen_again
+from annotation.services.discussion import discussed_of
 from annotation.services.errors import NotYours, Refused
 from annotation.services.frozen import standings
 from annotation.services.round_progress import RoundLine, line_of
@@ -58,6 +59,7 @@ def resolution(request: PersonRequest, member: Membership) -> HttpResponse:
         "contrasts": found,
         "plan": planned,
         "n_before": len(set(found.before) & set(planned.items)),
+        "n_discussed": discussed_of(planned.items),
         "form": form,
         "rounds": _rounds(campaign, RESOLUTION),
         "page": page,

@@ -26,3 +26,8 @@ def campaign_page(
         "tab": tab,
     }
     return render(request, template, {**shared, **context}, status=status)
+
+
+def parts_tab(member: Membership) -> str:
+    """The tab of a page about parts: viewers, who give none out, come to it from the rounds."""
+    return "assign" if member.role == MANAGER else "rounds"

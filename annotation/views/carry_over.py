@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.models import Membership
 from annotation.permissions import MANAGER, VIEWER, PersonRequest, members_only
 from annotation.services.carry_over import carrying, end_carry_over
-from annotation.views.campaign_page import campaign_page
+from annotation.views.campaign_page import campaign_page, parts_tab
 from annotation.views.refusals import plain_refusals
 
 
@@ -18,7 +18,7 @@ from annotation.views.refusals import plain_refusals
 def carry_over(request: PersonRequest, member: Membership) -> HttpResponse:
     """What is carried over, with some pairs to look at."""
     context = {"carrying": carrying(member.campaign)}
-    return campaign_page(request, member, "annotation/carry_over.html", context, tab="assign")
+    return campaign_page(request, member, "annotation/carry_over.html", context, tab=parts_tab(member))
 
 
 @require_POST

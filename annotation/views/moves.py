@@ -30,7 +30,7 @@ class MovesForm(forms.Form):
 
     giver = forms.TypedChoiceField(label=gettext_lazy("Whose units move"), coerce=int)
     takers = forms.TypedMultipleChoiceField(
-        label=gettext_lazy("Who takes them"), coerce=int, widget=forms.CheckboxSelectMultiple, required=False
+        label=gettext_lazy("Who takes them"), coerce=int, widget=forms.CheckboxSelectMultiple
     )
     n = forms.IntegerField(
         label=gettext_lazy("How many units"),
@@ -69,9 +69,10 @@ class MovesForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Units need somebody who takes them; repeats alone are withdrawn, and need nobody."""
         given = super().clean() or {}
-        if self.waiting.get(given.get("giver", 0)) and not given.get("takers") and not self.errors:
-            takers = self.fields["takers"]
-            self.add_error("takers", str(takers.error_messages["required"]))
+        giver = given.get("giver")
+        if giver and not self.waiting.get(giver) and self.has_error("takers", "required"):
+            del self.errors["takers"]
+            given["takers"] = []
         return given
 
 

@@ -41,7 +41,7 @@ from annotation.services.people import without_account
 from annotation.services.screens import screens_by_expert
 from annotation.services.sentences import translated
 from annotation.services.spot_checks import likely_to_judge
-from annotation.views.campaign_page import campaign_page
+from annotation.views.campaign_page import campaign_page, parts_tab
 from annotation.views.refusals import plain_refusals
 
 
@@ -240,7 +240,7 @@ def part(request: PersonRequest, member: Membership, index: int) -> HttpResponse
         "n_units": found.part_units.count(),
         "batch": batch_of_part(found),
     }
-    return campaign_page(request, member, "annotation/part.html", context, tab="assign")
+    return campaign_page(request, member, "annotation/part.html", context, tab=parts_tab(member))
 
 
 @require_POST

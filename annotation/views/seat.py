@@ -22,7 +22,7 @@ from annotation.services.campaign_state import closing_reason
 from annotation.services.errors import NotYours, Refused, Stale
 from annotation.services.examples import relations_shown
 from annotation.services.guidelines import pending
-from annotation.services.hours import paid_seconds
+from annotation.services.hours import paid_seconds, time_so_far
 from annotation.services.news import news_for
 from annotation.services.precedents import PrecedentLine, precedents_about
 from annotation.services.returns import returned_to
@@ -86,6 +86,7 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
         )
     upcoming = next_screens(campaign, expert_id=expert.pk)
     standing, news = progress(campaign, expert_id=expert.pk), news_for(member)
+    so_far = time_so_far(campaign, expert_id=expert.pk)
     return render(
         request,
         "annotation/work.html",
@@ -98,7 +99,8 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
             "new_answers": news.answers,
             "unread_threads": news.threads,
             "settled_open": news.settled,
-            "seconds": paid_seconds(campaign, expert_id=expert.pk),
+            "seconds": so_far.seconds,
+            "practised": so_far.practised,
             "wording": wording_of(campaign),
             "returned": returned_to(campaign, expert),
             "closing_reason": closing_reason(campaign),
@@ -108,9 +110,11 @@ def work(request: PersonRequest, member: Membership) -> HttpResponse:
 
 
 def _standing(progress: dict[str, Any]) -> str:
-    """What is left to do, in a word: judge, hand_in, or nothing (handed_in, closed)."""
+    """What is left to do, in a word: judge, hand_in, or nothing (handed_in, frozen in closed batches, closed)."""
     if progress["parts"] and all(part["closed"] for part in progress["parts"]):
         return "closed"
+    if progress["parts"] and all(part["closed"] or part["frozen"] for part in progress["parts"]):
+        return "frozen"
     if progress["done"] < progress["total"]:
         return "judge"
     return "handed_in" if all(part["handed_in"] for part in progress["parts"]) else "hand_in"
@@ -178,6 +182,7 @@ def _judge_page(
             "part_name": _name_of(standing["parts"], screen["part"]) if screen else "",
             "closed": closed,
             "standing": _standing(standing),
+            "resolving": any(part["resolution"] and not part["closed"] for part in standing["parts"]),
             "judged_before": not standing["parts"] and judged_before(campaign, expert_id=expert.pk),
             "new_answers": questions.new_answers(campaign, expert),
             "last": before.screens[0] if before.screens else None,
@@ -312,7 +317,8 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
         units = {"units": found.screens, "partial": found.partial, "closed": found.closed}
         return JsonResponse({**units, **told})
     upcoming = next_screens(campaign, expert_id=expert.pk)
-    parts = progress(campaign, expert_id=expert.pk)["parts"]
+    standing = progress(campaign, expert_id=expert.pk)
+    parts = standing["parts"]
     context = {
         "campaign": campaign,
         "wording": wording_of(campaign),
@@ -321,6 +327,7 @@ def history(request: PersonRequest, member: Membership) -> HttpResponse:
         "text": text,
         "partial": found.partial,
         "closed": found.closed,
+        "standing": _standing(standing),
         "next": upcoming[0] if upcoming else None,
         "may_correct": not all(part["handed_in"] or part["closed"] for part in parts),
     }

@@ -7,8 +7,14 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotation.forms.base import DayField, Text
+from annotation.models import Campaign
 from annotation.services.spot_checks import REASON_LENGTH as DECISION_LENGTH
 from annotation.services.spot_checks import Decision, Error
+
+ERRORS = {
+    Campaign.Protocol.COMPOUND: _("a contrast with the checker: the opposite verdict"),
+    Campaign.Protocol.TRIPLE: _("a contrast with the checker: a whole point apart"),
+}
 
 
 class NewSpotCheckForm(forms.Form):
@@ -24,10 +30,7 @@ class NewSpotCheckForm(forms.Form):
     )
     error = forms.ChoiceField(
         label=_("What counts as an error"),
-        choices=[
-            (Error.CONTRAST, _("a contrast with the checker: a whole point apart, or the opposite verdict")),
-            (Error.LABEL, _("another label, with the checker's answer in the expert's place")),
-        ],
+        choices=(),
         widget=forms.RadioSelect,
     )
     acceptable = forms.FloatField(label=_("Acceptable error rate in %"), min_value=0, max_value=100)
@@ -39,7 +42,7 @@ class NewSpotCheckForm(forms.Form):
         required=False,
         min_value=1,
         max_value=100_000,
-        help_text=_("Left empty: as many as the four numbers above ask for. A compound is one unit."),
+        help_text=_("Left empty: as many as the four numbers above ask for."),
     )
     due_on = DayField(label=_("Due on"), required=False)
     seed = forms.IntegerField(
@@ -52,16 +55,25 @@ class NewSpotCheckForm(forms.Form):
     def __init__(
         self,
         *args: Any,
+        protocol: str,
         checkers: Sequence[tuple[str, str]],
         ready: Sequence[tuple[str, str]],
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.ready = ready
-        for name, choices in (("checker", checkers), ("parts", ready)):
+        errors = (
+            (Error.CONTRAST, ERRORS[Campaign.Protocol(protocol)]),
+            (Error.LABEL, _("another label, with the checker's answer in the expert's place")),
+        )
+        for name, choices in (("checker", checkers), ("parts", ready), ("error", errors)):
             field = self.fields[name]
             assert isinstance(field, forms.ChoiceField)
             field.choices = list(choices)
+        if protocol == Campaign.Protocol.COMPOUND:
+            self.fields["n"].help_text = _(
+                "Left empty: as many as the four numbers above ask for. A compound is one unit."
+            )
 
 
 DECISIONS = (

@@ -74,7 +74,7 @@ def _form(campaign: Campaign, data: Any = None) -> NewSpotCheckForm:
         "seed": campaign.seed,
     }
     checkers = [(str(one.pk), one.pseudonym) for one in checkers_of(campaign)]
-    return NewSpotCheckForm(data, checkers=checkers, ready=ready, initial=initial)
+    return NewSpotCheckForm(data, protocol=campaign.protocol, checkers=checkers, ready=ready, initial=initial)
 
 
 def _asked(campaign: Campaign, form: NewSpotCheckForm) -> dict[str, Any]:

@@ -128,6 +128,22 @@ def test_a_campaign_of_triples_tells_nothing_of_translations(cast: Cast) -> None
         assert entry.detail == opened  # files keep it
 
 
+def test_settings_are_called_as_on_their_page(cast: Cast) -> None:
+    before, after = (
+        {"zero_detail": False, "display": "alone"},
+        {"zero_detail": True, "display": "side_by_side"},
+    )
+    audit(cast.campaign, cast.mei, "settings changed", {"before": before, "after": after})
+    client = client_of(cast.mei)
+    assert "third answer to a triple: one key → now four keys" in text_of(client.get(PAGE))
+    chinese = client_of(cast.mei, language="zh-hans")
+    settings = text_of(chinese.get("/campaigns/main/settings/"))
+    shown = text_of(chinese.get(PAGE))
+    assert "三元组的第三个答案" in settings
+    assert "三元组的第三个答案： 一个按键 → 现为 四个按键" in shown
+    assert "译文显示方式： 逐一显示" in shown
+
+
 def test_the_checks_of_triples_are_those_of_triples(cast: Cast) -> None:
     client = client_of(cast.mei)
     for protocol, shown in (("triple", False), ("compound", True)):

@@ -62,6 +62,14 @@ def test_it_says_who_cannot_take_them(takers: tuple[str, ...], said: str, tmp_pa
     assert said in text_of(refused)
 
 
+def test_who_takes_them_is_optional_only_where_nobody_has_to(tmp_path: Path) -> None:
+    campaign = triple_campaign(tmp_path, 8, experts=FOUR)
+    page = manager_of(campaign).get(PAGE)
+    assert "Who takes them (optional)" not in text_of(page)
+    assert "How many units (optional)" in text_of(page)
+    assert "moves.js" in page.content.decode()
+
+
 def test_there_is_nothing_to_choose_where_nothing_is_open(tmp_path: Path) -> None:
     campaign = triple_campaign(tmp_path, 8)
     assert "Nobody has units that were not begun." in text_of(manager_of(campaign).get(PAGE))

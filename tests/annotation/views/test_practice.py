@@ -1,14 +1,17 @@
 """Practice: explained at once, stored nowhere but for its time."""
 
 import re
+from uuid import uuid4
 
 import pytest
 from django.test import Client
 
 from annotation.models import Annotation, TimeEntry
+from annotation.services.hours import record
 from annotation.services.practice import practice_units
 from tests.annotation.views.test_seat import make_work
 from tests.factories import Cast, make_cast, signed_in
+from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -158,3 +161,16 @@ def test_it_is_offered_before_the_first_unit_only() -> None:
     row.save()
 
     assert (before, offered()) == (True, False)
+
+
+def test_who_has_practised_is_offered_it_again_and_is_no_longer_new() -> None:
+    cast = make_work("triple", units=1)
+    client = signed_in(cast.ada)
+    work = "/campaigns/main/work/"
+    assert "New here? Practise first" in text_of(client.get(work))
+    record(cast.campaign, cast.ada, kind=TimeEntry.Kind.PRACTICE, seconds=60, client_key=uuid4())
+
+    shown = text_of(client.get(work))
+
+    assert "New here?" not in shown
+    assert "Practise again" in shown

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.models import Assignment, AuditEntry, Campaign, HandIn, Job, Round, User
-from annotation.services.dry_runs import Gate, close_dry_run, decide, open_dry_run
+from annotation.services.dry_runs import Gate, close_dry_run, decide, open_dry_run, override
 from annotation.services.labels import finalize
 from annotation.services.overview import overview
 from annotation.services.parts import assign_parts
@@ -200,6 +200,44 @@ def test_the_campaigns_page_follows_a_dry_run_to_the_main_round(mei: Client, cam
     assert next_line(mei).startswith("The experts judge: 0 of 32 judgements are there. Waiting for A1, A2.")
 
 
+def test_a_dry_run_gone_on_from_with_a_reason_is_not_ticked(mei: Client, campaign: Campaign) -> None:
+    round_ = opened(campaign, Gate(coefficient="raw", threshold=0.9))
+    judged(round_)
+    decided = decide(close_dry_run(round_, by=None), FIGURES, by=None)
+    override(decided, reason="Two outliers.", by=User.objects.get(username="mei"))
+    shown = steps(mei.get(HOME))
+    assert "(not passed, gone on with a reason)" in text_of(mei.get(HOME))
+    assert '<li class="done">Dry run' not in shown
+
+
+def test_what_only_managers_can_do_next_is_no_order_to_viewers(mei: Client, campaign: Campaign) -> None:
+    vera = client_of(User.objects.get(username="vera"))
+    assert " Next for the managers Give 40 items to experts" in text_of(vera.get(HOME))
+    round_ = opened(campaign)
+    assert next_line(vera).startswith("Dry run 1: 0 of 24 judgements are there.")
+    judged(round_)
+    close_dry_run(round_, by=None)
+    assert " Next for the managers Dry run 1 is closed" in text_of(vera.get(HOME))
+    assert next_line(mei).startswith("Dry run 1 is closed")
+
+
+def test_items_set_aside_for_a_dry_run_are_neither_struck_through_nor_counted(
+    mei: Client, campaign: Campaign
+) -> None:
+    opened(campaign)
+    page = mei.get(f"{HOME}items/")
+    assert text_of(page).count("– – set aside for a dry run") == 12
+    assert 'class="withdrawn"' not in body_of(page)
+
+
+def test_viewers_find_a_part_under_the_tab_of_the_rounds(mei: Client, campaign: Campaign) -> None:
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1)
+    tab = r'<a href="[^"]*/{}/" aria-current="page"'
+    vera = client_of(User.objects.get(username="vera"))
+    assert re.search(tab.format("rounds"), body_of(vera.get(f"{HOME}parts/0/")))
+    assert re.search(tab.format("assign"), body_of(mei.get(f"{HOME}parts/0/")))
+
+
 def test_without_a_dry_run_the_step_is_left_out_once_the_main_round_is_on(
     mei: Client, campaign: Campaign
 ) -> None:
@@ -297,7 +335,7 @@ class TestSteps:
         round_ = open_round(campaign, Round.Kind.SPOT_CHECK, shares=[share], settings={}, by=None)
         assert (self.states(campaign)["main"], self.states(campaign)["spot_check"]) == ("now", "open")
         assert "Spot check (under way)" in text_of(mei.get(HOME)).replace("  ", " ")
-        close_round(round_, outcome={}, by=None)
+        close_round(round_, outcome={"decision": "accept"}, by=None)
         assert self.states(campaign)["spot_check"] == "done"
 
     def test_a_resolution_is_not_done_while_items_contrast_that_nothing_has_settled(

@@ -638,8 +638,8 @@ class TestOutOfSight:
 
 
 CLOSED_ROUNDS = (
-    "What you answered in rounds that are closed by now is stored. It is not shown here while another round of this "
-    "campaign is open."
+    "What you answered in rounds that are closed by now is stored. It is not shown here until every round of this "
+    "campaign has ended."
 )
 
 
@@ -680,6 +680,19 @@ class TestClosedRounds:
 
         assert CLOSED_ROUNDS in text_of(page)
         assert page.content.decode().count('class="history-item"') == 1
+
+    def test_once_all_batches_are_closed_it_says_that_nothing_is_open_for_judging(self, cast: Cast) -> None:
+        item = make_triple(cast.campaign, 70)
+        answer(make_assignment(item, cast.ada, part=Part.objects.get(index=7), position=70))
+        ada, none_open = client_of(cast.ada), "Nothing is open for judging now"
+        assert none_open not in text_of(ada.get(at("history/"))) + text_of(ada.get(at("work/")))
+        Design.objects.update(closed_at=timezone.now())
+
+        for page in ("history/", "work/", "judge/"):
+            shown = text_of(ada.get(at(page)))
+            assert none_open in shown, page
+            assert "ended" in shown, page
+            assert "rounds that are open now" not in shown, page
 
     def test_once_no_round_is_open_they_are_shown(self, cast: Cast) -> None:
         cast.campaign.rounds.update(state="closed")
@@ -728,10 +741,13 @@ class TestHandingIn:
         cast = make_work("triple", units=1)
         answer(rows_of(cast.ada)[0])
         client = client_of(cast.ada)
+        before = text_of(client.get(at("parts/0/hand-in/")))
 
         client.post(at("parts/0/hand-in/"))
         response = client.post(at("parts/0/hand-in/"), follow=True)
 
+        assert "You marked nothing as unsure" in before
+        assert "None." not in before
         assert HandIn.objects.count() == 1
         assert "Thank you. 1 unit, handed in on" in text_of(response)
 

@@ -283,9 +283,11 @@ def test_managers_get_a_list_of_what_was_settled(cast: Cast) -> None:
     mei, address = client_of(cast.mei), reverse("settled_all", args=["main"])
     close_batch(cast.campaign, batch().pk, by=cast.mei)
     assert "Nothing is settled yet" in text_of(mei.get(address))
+    assert "1 item of closed batches is still undecided. To the resolution" in text_of(mei.get(address))
 
     mei.post(f"/campaigns/main/items/{item(2).pk}/decide/", {"label": "1", "reason": "So it is."})
     shown = text_of(mei.get(address))
+    assert "undecided" not in shown
     assert "Settled as plausible decided by an arbiter" in shown
     assert "To the decision" in shown
     assert "So it is." in shown
@@ -295,6 +297,7 @@ def test_managers_get_a_list_of_what_was_settled(cast: Cast) -> None:
     mei.post(f"/campaigns/main/items/{item(2).pk}/decide/take-back/")
     made = open_resolution(cast.campaign, by=cast.mei)
     assert "Nothing is settled yet" in text_of(mei.get(address))  # it is being judged again
+    assert "undecided" not in text_of(mei.get(address))
     decide = f"/campaigns/main/items/{item(2).pk}/decide/"
     assert "judging it again at the moment" in text_of(mei.get(decide))
     for row in made.assignments.all():
@@ -302,7 +305,7 @@ def test_managers_get_a_list_of_what_was_settled(cast: Cast) -> None:
     mei.post(f"{RESOLUTION}1/close/")
     assert "judging it again at the moment" not in text_of(mei.get(decide))
     again = text_of(mei.get(address))
-    assert "Settled as not plausible judged again by its experts" in again
+    assert "Settled as rarely/never/ambiguous/invalid judged again by its experts" in again
     assert "To the decision" not in again
     assert "Decide the label as an arbiter" in again
     assert "Nothing contrasts any more" in text_of(mei.get(RESOLUTION))
@@ -416,6 +419,33 @@ def open_all(cast: Cast) -> Round:
     return open_resolution(cast.campaign, by=cast.mei)
 
 
+def test_a_resolution_tells_what_was_judged_again_and_discussed_before(cast: Cast) -> None:
+    close_batch(cast.campaign, batch().pk, by=cast.mei)
+    mei = client_of(cast.mei)
+    opens = "Opening it opens these items to discussion"
+    assert opens in text_of(mei.get(RESOLUTION))
+    made = open_resolution(cast.campaign, by=cast.mei)
+    for slot, label in ((1, "1"), (2, "0")):
+        save_label(made.assignments.get(slot=slot), label)
+    mei.post(f"{RESOLUTION}1/close/")
+
+    shown = text_of(mei.get(RESOLUTION))
+
+    assert "1 item would be judged again It was judged again before and is still split." in shown
+    assert "It is open to discussion already" in shown
+    assert opens not in shown
+
+
+def test_who_judges_in_a_resolution_has_a_way_to_the_discussions(cast: Cast) -> None:
+    judge = "/campaigns/main/judge/"
+    link = f'href="{DISCUSSIONS}"'
+    assert link not in body_of(client_of(cast.ada).get(judge))
+    open_all(cast)
+    assert link in body_of(client_of(cast.ada).get(judge))
+    client_of(cast.mei).post(f"{RESOLUTION}1/close/", {"reason": "Over."})
+    assert link not in body_of(client_of(cast.ada).get(judge))
+
+
 def test_the_settled_list_shows_ones_own_only(cast: Cast) -> None:
     round_ = open_all(cast)
     for slot in (1, 2):
@@ -427,6 +457,9 @@ def test_the_settled_list_shows_ones_own_only(cast: Cast) -> None:
     lin = text_of(client_of(cast.lin).get("/campaigns/main/settled/"))
 
     assert "Your answer always/often Settled as rarely/never/ambiguous/invalid" in ada
+    assert "Settled as rarely/never/ambiguous/invalid judged again by its experts" in text_of(
+        client_of(cast.mei).get(reverse("settled_all", args=["main"]))
+    )
     assert "Nothing was settled against you" in lin
 
 
@@ -474,7 +507,7 @@ def test_pages_cost_the_same_for_few_items_and_for_many(
         (ada, DISCUSSIONS, 4),
         (ada, "/campaigns/main/settled/", 4),
         (mei, f"{RESOLUTION}1/", 9),
-        (mei, "/campaigns/main/rounds/settled/", 7),
+        (mei, "/campaigns/main/rounds/settled/", 8),
         (mei, f"/campaigns/main/items/{Item.objects.earliest('pk').pk}/decide/", 14),
     ):
         with django_assert_max_num_queries(queries):  # type: ignore[operator]

@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import Campaign, Design, HandIn, Round
 from annotation.services.batches import close_batch
 from annotation.services.screens import next_screens
+from scoring.forms.spot_checks import NewSpotCheckForm
 from tests.annotation.services.test_repeats import answer, expert
 from tests.factories import make_user, signed_in
 from tests.material import triple_campaign
@@ -44,6 +45,9 @@ def test_a_plan_is_shown_with_its_cost_and_opened_by_its_hash(campaign: Campaign
     done = mei.post(address, form(campaign, hash=hidden(shown, "hash")), follow=True)
 
     assert "Plan a spot check" in text_of(page)
+    assert "a whole point apart" in text_of(page)
+    assert "verdict" not in text_of(page)
+    assert "A compound is one unit" not in text_of(page)
     assert "Nothing is stored yet." in text_of(shown)
     assert "A3 was given none of these units" in text_of(shown)
     assert "Accept with at most 1 error among them" in text_of(shown)
@@ -51,6 +55,13 @@ def test_a_plan_is_shown_with_its_cost_and_opened_by_its_hash(campaign: Campaign
     assert "Spot check 1 is open." in text_of(done)
     assert "items are still to be judged" in text_of(done)
     assert Round.objects.get(kind="spot_check").settings["rule"]["c"] == 1
+
+
+def test_a_campaign_of_compounds_is_told_of_verdicts_and_not_of_points() -> None:
+    shown = str(NewSpotCheckForm(protocol="compound", checkers=[], ready=[]))
+    assert "the opposite verdict" in shown
+    assert "A compound is one unit" in shown
+    assert "whole point" not in shown
 
 
 def test_units_may_be_named_by_hand(campaign: Campaign, mei: Client) -> None:
