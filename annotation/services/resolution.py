@@ -4,7 +4,7 @@ A contrast is a 1 against a 0 on a triple, and a tie by the campaign's rule on a
 nothing is left to resolve. A contrast that remains after its experts have judged again stays one: the rule has its say.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -32,42 +32,25 @@ class Contrasts:
 
 def contrasts(campaign: Campaign) -> Contrasts:
     """Of closed batches, without what an arbiter decided. Six queries."""
-    complete = _undecided(campaign)
+    decided = Arbitration.objects.filter(item__campaign=campaign, taken_back_at__isnull=True)
+    complete = set(
+        complete_items(campaign).exclude(pk__in=decided.values("item")).values_list("pk", flat=True)
+    )
     openable = set(openable_items(campaign).values_list("pk", flat=True))
-    waiting, found = _left(campaign, (each for each in item_answers(campaign) if each.item in complete))
+    found, waiting = [], []
+    for answers in item_answers(campaign):
+        if answers.item not in complete:
+            continue
+        if answers.effective.waiting:
+            waiting.append(answers.item)
+        elif _contrast(campaign, answers):
+            found.append(answers)
     return Contrasts(
         items=[answers.item for answers in found if answers.item in openable],
         blocked=[answers.item for answers in found if answers.item not in openable],
-        waiting=[answers.item for answers in waiting],
+        waiting=waiting,
         before=[answers.item for answers in found if answers.effective.again and answers.item in openable],
     )
-
-
-def left_to_settle(campaign: Campaign, judged: Sequence[ItemAnswers]) -> set[int]:
-    """The items of closed batches that have no label and that no arbiter decided: what `contrasts` finds, of answers
-    that were read already. One query.
-    """
-    complete = _undecided(campaign)
-    waiting, found = _left(campaign, (each for each in judged if each.item in complete))
-    return {answers.item for answers in (*waiting, *found)}
-
-
-def _undecided(campaign: Campaign) -> set[int]:
-    decided = Arbitration.objects.filter(item__campaign=campaign, taken_back_at__isnull=True)
-    return set(complete_items(campaign).exclude(pk__in=decided.values("item")).values_list("pk", flat=True))
-
-
-def _left(
-    campaign: Campaign, judged: Iterable[ItemAnswers]
-) -> tuple[Sequence[ItemAnswers], Sequence[ItemAnswers]]:
-    """Those that were judged again by some of their experts only, and those that contrast."""
-    waiting, found = [], []
-    for answers in judged:
-        if answers.effective.waiting:
-            waiting.append(answers)
-        elif _contrast(campaign, answers):
-            found.append(answers)
-    return waiting, found
 
 
 def _contrast(campaign: Campaign, answers: ItemAnswers) -> bool:

@@ -34,7 +34,6 @@ def settled(request: PersonRequest, member: Membership) -> HttpResponse:
 @members_only(MANAGER)
 def settled_all(request: PersonRequest, member: Membership) -> HttpResponse:
     """Every item that was settled, fifty a page."""
-    settled = settled_items(member.campaign)
-    page = Paginator(settled.lines, PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "undecided": settled.undecided, "wording": wording_of(member.campaign)}
+    page = Paginator(settled_items(member.campaign), PAGE).get_page(request.GET.get("page"))
+    context = {"page": page, "wording": wording_of(member.campaign)}
     return campaign_page(request, member, "annotation/settled_all.html", context, tab="discussions")

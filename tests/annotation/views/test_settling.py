@@ -283,11 +283,9 @@ def test_managers_get_a_list_of_what_was_settled(cast: Cast) -> None:
     mei, address = client_of(cast.mei), reverse("settled_all", args=["main"])
     close_batch(cast.campaign, batch().pk, by=cast.mei)
     assert "Nothing is settled yet" in text_of(mei.get(address))
-    assert "1 item of closed batches is still undecided. To the resolution" in text_of(mei.get(address))
 
     mei.post(f"/campaigns/main/items/{item(2).pk}/decide/", {"label": "1", "reason": "So it is."})
     shown = text_of(mei.get(address))
-    assert "undecided" not in shown
     assert "Settled as plausible decided by an arbiter" in shown
     assert "To the decision" in shown
     assert "So it is." in shown
@@ -297,7 +295,6 @@ def test_managers_get_a_list_of_what_was_settled(cast: Cast) -> None:
     mei.post(f"/campaigns/main/items/{item(2).pk}/decide/take-back/")
     made = open_resolution(cast.campaign, by=cast.mei)
     assert "Nothing is settled yet" in text_of(mei.get(address))  # it is being judged again
-    assert "undecided" not in text_of(mei.get(address))
     decide = f"/campaigns/main/items/{item(2).pk}/decide/"
     assert "judging it again at the moment" in text_of(mei.get(decide))
     for row in made.assignments.all():
@@ -507,7 +504,7 @@ def test_pages_cost_the_same_for_few_items_and_for_many(
         (ada, DISCUSSIONS, 4),
         (ada, "/campaigns/main/settled/", 4),
         (mei, f"{RESOLUTION}1/", 9),
-        (mei, "/campaigns/main/rounds/settled/", 8),
+        (mei, "/campaigns/main/rounds/settled/", 7),
         (mei, f"/campaigns/main/items/{Item.objects.earliest('pk').pk}/decide/", 14),
     ):
         with django_assert_max_num_queries(queries):  # type: ignore[operator]
