@@ -1,7 +1,7 @@
 """Figures on report pages: rounded for people, a dash with its reason where there is none."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -81,6 +81,12 @@ def reason(sentence: str | None) -> str:
 def reasons(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """Why values, intervals or p-values of a table are not there; each once."""
     return reports.reasons(found)
+
+
+@register.filter
+def any_reason(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether any row of a table says why a figure is not there."""
+    return any(row.get("reason") for row in rows)
 
 
 @register.filter

@@ -217,6 +217,35 @@ def test_it_shows_human_performance_and_artifacts(mei: User, tmp_path: Path) -> 
     assert "rule=as-published" in body_of(client.get(f"{REPORTS}artifacts/?rule=as-published"))
 
 
+@pytest.mark.parametrize(("n", "told"), [(4, True), (12, False)])
+def test_what_is_left_of_noise_says_why_only_where_a_figure_is_missing(
+    n: int, told: bool, mei: User, tmp_path: Path
+) -> None:
+    campaign = campaign_of(mei, "compound", 2)
+    load_rows(campaign, compounds(n), tmp_path, system="base")
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1, by=mei)
+    answer_everything(campaign, lambda row: str(int(row.item.position % 9 > 0)))
+
+    page = text_of(client_of(mei).get(f"{REPORTS}error-rates/"))
+
+    assert "A difference is taken as" in page
+    assert ("Why undefined" in page) == told
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_human_performance_says_why_only_where_a_figure_is_missing(
+    told: bool, mei: User, tmp_path: Path
+) -> None:
+    """Some relations here have triples of one class only."""
+    campaign = campaign_of(mei, "triple", 2)
+    load_rows(campaign, triples(12, **({} if told else {"relation": "xWant"})), tmp_path)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1, by=mei)
+    answer_everything(campaign, lambda row: "1" if row.item.position % 2 else "0")
+    finalize(campaign)
+
+    assert ("Why undefined" in text_of(client_of(mei).get(f"{REPORTS}human/"))) == told
+
+
 # Agreement
 
 
