@@ -210,6 +210,13 @@ def model_word(name: str) -> str:
 
 
 @register.filter
+def is_same_rule(document: Mapping[str, Any]) -> bool:
+    """Whether a what-if compares labels with the rule that they come from."""
+    labels, to = document["labels"], document["to"]
+    return not to["model"] and (labels["rule"], labels["version"]) == (to["rule"], to["version"])
+
+
+@register.filter
 def points(value: float | None) -> str:
     """A difference of percentages, with its sign; none has none."""
     if value is None:

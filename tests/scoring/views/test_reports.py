@@ -121,7 +121,10 @@ def test_it_shows_error_rates_with_intervals_and_tables(mei: User, tmp_path: Pat
     assert re.search(r"Instance error rate 35\.00 % .* Wrong contexts: 7 of 20", page)
     assert re.search(r"NP 10 2 20\.00 [\d. –]+ 2 2 100\.00", page)
     assert re.search(r"PP 5 0 0\.00 [\d. –]+ 1 0 0\.00", page)
-    assert "Labels: final, by the rule “majority” (version 1), labels version 1." in page
+    assert (
+        "Labels: final, by the rule “Majority of the experts” ( majority , version 1), labels version 1."
+        in page
+    )
     assert "Signature: error-rates|" in page
     bars = re.findall(r'<rect x="(\d+)" y="[\d.]+" width="64" height="([\d.]+)"/>', body_of(response))
     assert len(bars) == 6
