@@ -255,7 +255,11 @@ def test_human_performance_says_why_only_where_a_figure_is_missing(
 def test_it_shows_the_agreement_of_the_last_job(mei: User, tmp_path: Path) -> None:
     campaign = judged_triples(mei, tmp_path)
     client = client_of(mei)
-    assert "Not computed yet" in text_of(client.get(f"{REPORTS}agreement/"))
+    before = text_of(client.get(f"{REPORTS}agreement/"))
+    assert "Not computed yet" in before
+    assert "The figure for all items pools them; it is not computed yet." in before
+    assert "not yet" in before
+    assert "Compute again" not in before
 
     compute_agreement(campaign)
     page = text_of(client.get(f"{REPORTS}agreement/"))
@@ -267,6 +271,8 @@ def test_it_shows_the_agreement_of_the_last_job(mei: User, tmp_path: Path) -> No
     assert re.search(r"κ over \d of 6 pairs", page)
     assert "always/often 18" in page
     assert "4 of 4 parts computed" in page
+    assert "Compute again" in page
+    assert "is the pooled one above" in page
     assert "ada" not in page
     assert "Answers have come in since." not in page
     assert "Why undefined" in page
