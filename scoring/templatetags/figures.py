@@ -46,6 +46,17 @@ def percent(value: float | None) -> str:
     return minus(reports.percent(value))
 
 
+def with_sign(figures: str) -> str:
+    """A percentage with its sign, as the language of the page writes it."""
+    return _("%(figures)s\u00a0%%") % {"figures": figures}
+
+
+@register.filter
+def in_percent(value: float | None) -> str:
+    """A percentage with two decimals and its sign; none where it is not known."""
+    return percent(value) if value is None else with_sign(percent(value))
+
+
 @register.filter
 def coefficient(value: float | None) -> str:
     """A coefficient with four decimals and its sign."""

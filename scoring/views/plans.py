@@ -16,6 +16,7 @@ from scoring.forms.plans import PLAN_FORMS
 from scoring.services.measured import Measured, measured, measured_and_noted
 from scoring.services.plans import GOALS, MEASURED, OF, Document, Wish
 from scoring.services.plans import plan as make_plan
+from scoring.templatetags.figures import with_sign
 from scoring.views.reports import FILES, report_response
 from scoring.views.words import LABEL_SOURCES, MEASURES, PLAN_FIGURES, PLAN_GOALS, PLAN_SOURCES, Text
 
@@ -91,7 +92,7 @@ def rests_on(document: Document, known: Measured) -> list[Ground]:
 
 def _shown(name: str, value: float) -> str:
     if name in IN_PERCENT:
-        return f"{100 * value:.4g} %"
+        return with_sign(f"{100 * value:.4g}")
     return f"{100 * value if name in IN_POINTS else value:.4g}"
 
 

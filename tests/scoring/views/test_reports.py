@@ -220,6 +220,17 @@ def test_it_shows_human_performance_and_artifacts(mei: User, tmp_path: Path) -> 
     assert "rule=as-published" in body_of(client.get(f"{REPORTS}artifacts/?rule=as-published"))
 
 
+def test_a_percentage_is_written_as_its_language_does(mei: User, tmp_path: Path) -> None:
+    finalize(twenty_contexts(mei, tmp_path))
+
+    assert "75.00&nbsp;%" in body_of(client_of(mei).get(f"{REPORTS}error-rates/")).replace("\xa0", "&nbsp;")
+    for page in ("error-rates/", "what-if/", "plan/?goal=precision&width=5&rate=50"):
+        address = REPORTS.replace("reports/", "labels/") if page == "what-if/" else REPORTS
+        chinese = text_of(client_of(mei, language="zh-hans").get(f"{address}{page}"))
+        assert re.search(r"\d%", chinese)
+        assert not re.search(r"\d %", chinese)
+
+
 @pytest.mark.parametrize(("n", "told"), [(4, True), (12, False)])
 def test_what_is_left_of_noise_says_why_only_where_a_figure_is_missing(
     n: int, told: bool, mei: User, tmp_path: Path
