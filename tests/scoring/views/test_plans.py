@@ -218,6 +218,14 @@ def test_submissions_say_how_far_their_aucs_part(mei: User, tmp_path: Path) -> N
     assert document["assumed"]["spread"] == pytest.approx(found.spread["auc"] / 100)
 
 
+def test_the_page_takes_a_risk_in_per_cent(mei: User) -> None:
+    empty(mei, "triple")
+    asked = {"goal": "spot-check", "acceptable": "5", "rejectable": "15", "alpha": "5 %", "beta": "10%"}
+    page = text_of(client_of(mei).get(PAGE, asked))
+    assert "To be checked 77" in page
+    assert "As a share or in per cent, such as 0.05 or 5 %." in page
+
+
 @pytest.mark.parametrize(
     ("finalised", "told"),
     [(False, "from the labels imported with the items"), (True, "from the final labels")],
