@@ -91,17 +91,6 @@ def plan_repeats(campaign: Campaign, *, percent: float, seed: int) -> RepeatPlan
     return RepeatPlan(percent=percent, seed=seed, shares=shares, after=last_draw(campaign))
 
 
-def no_room(campaign: Campaign) -> RepeatPlan | None:
-    """The plan of drawing everything, where even that draws nothing: it says of each expert why. Else None, also where
-    no plan can be made.
-    """
-    try:
-        planned = plan_repeats(campaign, percent=100, seed=campaign.seed)
-    except Refused:
-        return None
-    return None if planned.n else planned
-
-
 def has_open_units(campaign: Campaign) -> bool:
     """Whether anybody has a unit of the main round still to judge, before which a repeat could come up."""
     return Assignment.objects.filter(

@@ -16,7 +16,7 @@ from annotation.protocol.errors import ProtocolError
 from annotation.protocol.repeats import AHEAD, DISTANCE
 from annotation.services.errors import Refused
 from annotation.services.repeat_draws import draws_of, take_out
-from annotation.services.repeats import RepeatPlan, draw_repeats, has_open_units, no_room, plan_repeats
+from annotation.services.repeats import RepeatPlan, draw_repeats, has_open_units, plan_repeats
 from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from annotation.views.refusals import plain_refusals
@@ -57,14 +57,11 @@ def _page(
     planned: RepeatPlan | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    nothing_open = not form.is_bound and not has_open_units(member.campaign)
-    closed = None if form.is_bound or nothing_open else no_room(member.campaign)
     context: dict[str, Any] = {
         "form": form,
-        "plan": planned or closed,
+        "plan": planned,
         "draws": draws_of(member.campaign),
-        "nothing_open": nothing_open,
-        "no_room": closed is not None,
+        "nothing_open": not form.is_bound and not has_open_units(member.campaign),
         "distance": DISTANCE,
         "ahead": AHEAD,
     }

@@ -53,20 +53,6 @@ def test_where_nothing_is_open_it_offers_no_plan(campaign: Campaign, mei: Client
     assert "Look at the plan" not in page
 
 
-def test_where_there_is_no_room_for_any_it_says_why_in_place_of_the_form(
-    campaign: Campaign, mei: Client
-) -> None:
-    main = campaign.rounds.get(kind="main").assignments
-    left = list(main.filter(answered_at__isnull=True).values_list("pk", flat=True)[:2])
-    main.filter(answered_at__isnull=True).exclude(pk__in=left).update(withdrawn_at=timezone.now())
-
-    page = text_of(mei.get(reverse("repeats", args=["main"])))
-
-    assert "There is no room for a repeat now" in page
-    assert "open units or fewer are left" in page
-    assert "Look at the plan" not in page
-
-
 def test_the_second_of_two_confirmations_is_refused(campaign: Campaign, mei: Client) -> None:
     address = reverse("repeats", args=["main"])
     after = hidden(mei.post(address, WISH), "after")
@@ -109,7 +95,7 @@ def test_a_look_takes_the_same_queries_however_much_there_is(
 
     mei.post(address, {"percent": "20", "seed": "4", "after": "2"})
 
-    with django_assert_max_num_queries(15):  # eight of them plan, to tell whether there is room
+    with django_assert_max_num_queries(7):
         page = mei.get(address)
     assert text_of(page).count("A1 0 /") == 2
 
