@@ -37,13 +37,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class LabelRule:
-    """A rule of one version. `only_k` is the number of experts per item it is defined for, None for any.
+    """A rule of one version, called `title` by people and told in `words`.
 
+    `only_k` is the number of experts per item it is defined for, None for any.
     `decide` takes K votes and gives a label and no reason, or no label and the reason.
     """
 
     name: str
     version: str
+    title: Words
     words: Words
     only_k: int | None
     decide: Callable[[Votes], tuple[str | None, str | None]]
@@ -84,6 +86,7 @@ RULES: tuple[LabelRule, ...] = (
     LabelRule(
         name="majority",
         version="1",
+        title=Words("Majority of the experts", "多数专家的意见"),
         words=Words("more than half of the experts", "半数以上专家的意见"),
         only_k=None,
         decide=_majority,
@@ -91,6 +94,7 @@ RULES: tuple[LabelRule, ...] = (
     LabelRule(
         name="unanimous",
         version="1",
+        title=Words("All experts alike", "全体专家一致"),
         words=Words("all experts alike", "全体专家意见一致"),
         only_k=None,
         decide=_unanimous,
@@ -98,6 +102,7 @@ RULES: tuple[LabelRule, ...] = (
     LabelRule(
         name="ckbp2",
         version="1",
+        title=Words("CKBP v2", "CKBP v2 规则"),
         words=Words(
             "plausible if one expert says always/often and the other at least sometimes",
             "一位专家认为总是／经常成立，另一位认为至少有时成立，即为合理",
@@ -123,6 +128,7 @@ def _arbiter(votes: Votes) -> tuple[str | None, str | None]:
 ARBITER = LabelRule(
     name="arbiter",
     version="1",
+    title=Words("Arbiter", "裁定人"),
     words=Words("decided by an arbiter", "由裁定人决定"),
     only_k=None,
     decide=_arbiter,
@@ -145,6 +151,7 @@ def _carried(votes: Votes) -> tuple[str | None, str | None]:
 CARRIED = LabelRule(
     name="carried",
     version="1",
+    title=Words("Carried over", "沿用的判断"),
     words=Words("carried over from an alike translation", "沿用了短语译法相同的另一译文的判断"),
     only_k=None,
     decide=_carried,

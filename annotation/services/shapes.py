@@ -15,6 +15,7 @@ from annotation.formats.adapters.registry import shape, shape_of
 from annotation.formats.compound_units import CompoundRow
 from annotation.formats.errors import RowIssue
 from annotation.formats.judgements import JudgementRow
+from annotation.formats.kinds import NoTable, NoText
 from annotation.formats.rows import FileRows, in_line_order
 from annotation.models import Campaign, Round, User
 from annotation.protocol.sentences import Sentence, say
@@ -135,7 +136,10 @@ def read_shape(
 ) -> ShapeFile:
     """The files read as the shape of that name; FormatError where they cannot be."""
     adapter = shape(shape_name, campaign.protocol)
-    files = given(paths, name=name)
+    try:
+        files = given(paths, name=name)
+    except NoText as other:
+        raise (NoTable(other.kind) if adapter.reads_tables else other) from None
     asked = Asked(
         protocol=campaign.protocol,
         wording=wording_of(campaign),

@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy
 
 from annotation.models import Campaign, Job, Membership, Round
 from annotation.protocol.compound import COMPOUND
-from annotation.protocol.labels import REASONS
+from annotation.protocol.errors import ProtocolError
+from annotation.protocol.labels import REASONS, get_rule
 from annotation.services.discussion import unread_threads
 from annotation.services.evaluation_sets import CHOSEN, SAMPLED
 from annotation.services.overview import ExpertLine
@@ -149,6 +150,21 @@ def label_word(label: str, campaign: Campaign) -> str:
 def reason_word(reason: str) -> str:
     """Why an item has no label, in words."""
     return in_language(REASONS[reason]) if reason in REASONS else reason
+
+
+@register.filter
+def rule_word(rule: str) -> str:
+    """What a label rule is called; one that is not known any more by its code."""
+    try:
+        return in_language(get_rule(rule).title)
+    except ProtocolError:
+        return rule
+
+
+@register.filter
+def rule_code(rule: str) -> SafeString:
+    """How files and addresses name it, beside its name."""
+    return format_html('<code class="muted">{}</code>', rule)
 
 
 @register.filter

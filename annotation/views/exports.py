@@ -69,7 +69,7 @@ def export_shapes(request: PersonRequest, member: Membership) -> HttpResponse:
         {
             "name": adapter.name,
             "title": adapter.title,
-            "carries": [translated(sentence) for sentence in adapter.carries],
+            "carries": [translated(sentence) for sentence in adapter.carries_of(campaign.protocol)],
             "lacks": [translated(sentence) for sentence in adapter.lacks_of(campaign.protocol)],
             "brings_items": adapter.brings_items,
             "systems": lacking_references(campaign) if adapter.one_system else [],

@@ -6,6 +6,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from scoring.forms.shares import ShareField
+
 
 class PlanForm(forms.Form):
     """What every plan may be given; an empty field takes what the campaign has shown so far."""
@@ -122,12 +124,10 @@ class SpotCheckForm(PlanForm):
     rejectable = forms.FloatField(
         label=_("Rejectable error rate in %"), initial=15, min_value=0, max_value=100
     )
-    alpha = forms.FloatField(
+    alpha = ShareField(
         label=_("Risk α to turn down a good part"), initial=0.05, min_value=0.001, max_value=0.999
     )
-    beta = forms.FloatField(
-        label=_("Risk β to pass a bad part"), initial=0.1, min_value=0.001, max_value=0.999
-    )
+    beta = ShareField(label=_("Risk β to pass a bad part"), initial=0.1, min_value=0.001, max_value=0.999)
     lot = forms.IntegerField(
         label=_("Units of the part"), required=False, min_value=1, help_text=_("Empty: a large part.")
     )

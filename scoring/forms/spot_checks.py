@@ -10,6 +10,7 @@ from annotation.forms.base import DayField, Text
 from annotation.models import Campaign
 from annotation.services.spot_checks import REASON_LENGTH as DECISION_LENGTH
 from annotation.services.spot_checks import Decision, Error
+from scoring.forms.shares import ShareField
 
 ERRORS = {
     Campaign.Protocol.COMPOUND: _("a contrast with the checker: the opposite verdict"),
@@ -35,8 +36,8 @@ class NewSpotCheckForm(forms.Form):
     )
     acceptable = forms.FloatField(label=_("Acceptable error rate in %"), min_value=0, max_value=100)
     rejectable = forms.FloatField(label=_("Rejectable error rate in %"), min_value=0, max_value=100)
-    alpha = forms.FloatField(label=_("Risk α to turn down a good part"), min_value=0.001, max_value=0.999)
-    beta = forms.FloatField(label=_("Risk β to pass a bad part"), min_value=0.001, max_value=0.999)
+    alpha = ShareField(label=_("Risk α to turn down a good part"), min_value=0.001, max_value=0.999)
+    beta = ShareField(label=_("Risk β to pass a bad part"), min_value=0.001, max_value=0.999)
     n = forms.IntegerField(
         label=_("Units, by hand"),
         required=False,

@@ -32,7 +32,8 @@ class Measured:
     """What the campaign has shown so far, by figure; None where it has not. Rates in per cent, spreads in points.
 
     `spread` is that of two systems on one unit, `run_spread` that of two runs of one, `seed_sd` what lies between the
-    seeds of one. `withheld`: open answers because of which nothing was taken from the answers so far.
+    seeds of one. `withheld`: open answers because of which nothing was taken from the answers so far. `labels`: the
+    source of those that the rates rest on, for the page.
     """
 
     rates: Mapping[str, float | None]
@@ -42,6 +43,7 @@ class Measured:
     run_spread: Mapping[str, float | None] = field(default_factory=dict)
     seed_sd: Mapping[str, float | None] = field(default_factory=dict)
     withheld: int = 0
+    labels: str | None = None
 
     def as_json(self) -> Document:
         """`{rates, design_effect, seconds, spread, run_spread, seed_sd, withheld}`."""
@@ -66,9 +68,9 @@ def measured(campaign: Campaign, *, interim: bool = False) -> Measured:
         return replace(nothing, withheld=withheld)
     labels = labels_of(campaign)
     if not compound:
-        return _of_triples(campaign, labels, seconds)
+        return replace(_of_triples(campaign, labels, seconds), labels=labels.source)
     gathered = {run: instances for run, (instances, _items) in all_instances_of(campaign, labels).items()}
-    return _of_compounds(gathered, labels, seconds) if gathered else nothing
+    return replace(_of_compounds(gathered, labels, seconds), labels=labels.source) if gathered else nothing
 
 
 def measured_and_noted(campaign: Campaign, *, by: User | None) -> Measured:

@@ -223,7 +223,7 @@ def what_if_report(campaign: Campaign, options: Options) -> Document:
     return {
         "campaign": campaign.slug,
         "labels": found.before.labels.as_json(),
-        "to": _to(found.after),
+        "to": other_side(found),
         **found.changes.as_json(),
         "arbiter": found.decided,
         "experts": _experts(found),
@@ -232,7 +232,9 @@ def what_if_report(campaign: Campaign, options: Options) -> Document:
     }
 
 
-def _to(side: Side) -> Document:
+def other_side(found: Comparison) -> Document:
+    """The rule or the model that the labels are compared with."""
+    side = found.after
     model = None if side.model is None else side.model.as_json()
     return {"rule": None if model else side.labels.rule, "version": side.labels.rule_version, "model": model}
 

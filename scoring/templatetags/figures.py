@@ -1,7 +1,7 @@
 """Figures on report pages: rounded for people, a dash with its reason where there is none."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -46,6 +46,17 @@ def percent(value: float | None) -> str:
     return minus(reports.percent(value))
 
 
+def with_sign(figures: str) -> str:
+    """A percentage with its sign, as the language of the page writes it."""
+    return _("%(figures)s\u00a0%%") % {"figures": figures}
+
+
+@register.filter
+def in_percent(value: float | None) -> str:
+    """A percentage with two decimals and its sign; none where it is not known."""
+    return percent(value) if value is None else with_sign(percent(value))
+
+
 @register.filter
 def coefficient(value: float | None) -> str:
     """A coefficient with four decimals and its sign."""
@@ -81,6 +92,12 @@ def reason(sentence: str | None) -> str:
 def reasons(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """Why values, intervals or p-values of a table are not there; each once."""
     return reports.reasons(found)
+
+
+@register.filter
+def any_reason(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether any row of a table says why a figure is not there."""
+    return any(row.get("reason") for row in rows)
 
 
 @register.filter
@@ -201,6 +218,13 @@ def state_word(state: str, campaign: Campaign) -> str:
 def model_word(name: str) -> str:
     """A label model in words."""
     return str(MODEL_TITLES.get(name, name))
+
+
+@register.filter
+def is_same_rule(document: Mapping[str, Any]) -> bool:
+    """Whether a what-if compares labels with the rule that they come from."""
+    labels, to = document["labels"], document["to"]
+    return not to["model"] and (labels["rule"], labels["version"]) == (to["rule"], to["version"])
 
 
 @register.filter

@@ -14,10 +14,11 @@ from annotation.services.sentences import translated
 from annotation.views.campaign_page import campaign_page
 from scoring.forms.plans import PLAN_FORMS
 from scoring.services.measured import Measured, measured, measured_and_noted
-from scoring.services.plans import GOALS, OF, Document, Wish
+from scoring.services.plans import GOALS, MEASURED, OF, Document, Wish
 from scoring.services.plans import plan as make_plan
+from scoring.templatetags.figures import with_sign
 from scoring.views.reports import FILES, report_response
-from scoring.views.words import MEASURES, PLAN_FIGURES, PLAN_GOALS, PLAN_SOURCES, Text
+from scoring.views.words import LABEL_SOURCES, MEASURES, PLAN_FIGURES, PLAN_GOALS, PLAN_SOURCES, Text
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -45,8 +46,9 @@ def plan(request: PersonRequest, member: Membership) -> HttpResponse:
         "goal": goal,
         "form": form,
         "document": document,
-        "rests_on": rests_on(document) if document else [],
+        "rests_on": rests_on(document, known) if document else [],
         "known": known,
+        "labels": LABEL_SOURCES.get(known.labels or "", ""),
         "spreads": spreads_of(known),
         "query": request.GET.urlencode(),
         "peeking": peeking,
@@ -58,19 +60,21 @@ def plan(request: PersonRequest, member: Membership) -> HttpResponse:
 
 @dataclass(frozen=True)
 class Ground:
-    """One figure that a plan rests on, in words, and where it came from."""
+    """One figure that a plan rests on, in words, and where it came from: `labels`, if it was measured on them."""
 
     title: Text
     value: str
     source: str
     word: Text
+    labels: Text
 
 
+ON_LABELS = frozenset({"rate", "share"})
 IN_PERCENT = frozenset({"rate", "share", "auc", "other_auc", "level"})
 IN_POINTS = frozenset({"spread", "run_spread"})  # as shares; the spread between seeds is in points already
 
 
-def rests_on(document: Document) -> list[Ground]:
+def rests_on(document: Document, known: Measured) -> list[Ground]:
     """Everything the plan rests on, in the order of the document; nothing for a spot check."""
     return [
         Ground(
@@ -78,6 +82,9 @@ def rests_on(document: Document) -> list[Ground]:
             _shown(name, value),
             document["sources"][name],
             PLAN_SOURCES[document["sources"][name]],
+            LABEL_SOURCES.get(known.labels or "", "")
+            if name in ON_LABELS and document["sources"][name] == MEASURED
+            else "",
         )
         for name, value in document.get("assumed", {}).items()
     ]
@@ -85,7 +92,7 @@ def rests_on(document: Document) -> list[Ground]:
 
 def _shown(name: str, value: float) -> str:
     if name in IN_PERCENT:
-        return f"{100 * value:.4g} %"
+        return with_sign(f"{100 * value:.4g}")
     return f"{100 * value if name in IN_POINTS else value:.4g}"
 
 

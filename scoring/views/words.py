@@ -264,6 +264,12 @@ PLAN_SOURCES: dict[str, Text] = {
     "fixed": _("fixed"),
 }
 
+LABEL_SOURCES: dict[str, Text] = {
+    "final": _("from the final labels"),
+    "computed": _("from the answers as they stand, by the label rule"),
+    "imported": _("from the labels imported with the items"),
+}
+
 NOISE_MODELS: dict[str, Text] = {
     "symmetric": _("as often a false alarm as a miss"),
     "false-alarms": _("false alarms only"),

@@ -413,6 +413,20 @@ export function follow(message) {
   if (!isFirst(message.entry)) return;
   progress.follow(message);
   showStanding(message.entry.judged);
+  if (message.why === "dropped") void comeAgain(message.entry);
+}
+
+/** A discarded answer leaves its unit open, unless another one is stored: the server knows, and hands it out. */
+async function comeAgain({ position, held }) {
+  supply.reopen(position);
+  const { status: code, body } = await supply.refill();
+  if (code !== 200) return;
+  if (body.units.some((screen) => screen.position === position)) {
+    record.forget(position);
+    supplied(body.units);
+  } else if (held?.code === "stale") {
+    supply.finish(position);
+  }
 }
 
 /** The figures changed: those of the screen before the expert, or of this part where there is none. */

@@ -31,6 +31,11 @@ export function add(screen) {
   else judged[place] = screen;
 }
 
+/** An answer that was discarded is none. */
+export function forget(position) {
+  judged = judged.filter((screen) => screen.position !== position);
+}
+
 /** The answer before the one at `position`; the last one where no position is given. */
 export async function before(position) {
   const place = position === null ? judged.length : judged.findIndex((screen) => screen.position === position);

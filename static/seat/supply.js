@@ -35,6 +35,11 @@ export function finish(position) {
   held = held.filter((screen) => screen.position !== position);
 }
 
+/** Its answer was discarded: it may be handed out again. */
+export function reopen(position) {
+  done.delete(position);
+}
+
 export const isFinished = (position) => done.has(position);
 
 /** Put a screen behind the others of its part; where the end of the part is not here yet, it comes later anyway. */

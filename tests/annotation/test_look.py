@@ -119,3 +119,9 @@ def test_no_percent_sign_is_torn_from_its_figure() -> None:
         if re.search(r"(\d|\}\}|</strong>) %(?!\})", path.read_text())
     ]
     assert torn == []
+
+
+def test_only_sentences_and_one_filter_write_a_percent_sign() -> None:
+    outside = re.compile(r"{% (?:block)?translate.*?{% endblocktranslate %}|{% translate .*?%}", re.DOTALL)
+    for template in (BASE / "templates").rglob("*.html"):
+        assert not re.search(r"}}(?:&nbsp;| )?%(?!})", outside.sub("", template.read_text())), template

@@ -1,5 +1,6 @@
 """The Chinese of every page: how messages are found, and that none is missing."""
 
+import re
 from pathlib import Path
 
 import polib  # type: ignore[import-untyped]
@@ -23,6 +24,11 @@ def catalogue(*entries: polib.POEntry) -> polib.POFile:
     made = merged(polib.POFile(), [])
     made.extend(entries)
     return made
+
+
+def test_a_chinese_figure_stands_at_its_percent_sign() -> None:
+    said = [text for entry in load() for text in (entry.msgstr, *entry.msgstr_plural.values())]
+    assert [text for text in said if re.search(r"[0-9})s][ \u00a0]%%?(?!\(|\w)", text)] == []
 
 
 def test_it_finds_the_messages_of_python_code() -> None:

@@ -459,6 +459,35 @@ def test_what_is_refused_counts_in_no_tab_until_it_is_stored(
     assert seat.answers() == ["1", ""]
 
 
+@pytest.mark.parametrize("units", [1, 3])
+def test_a_unit_whose_answer_was_discarded_comes_up_again(
+    context: BrowserContext, seat_of: SeatOf, units: int
+) -> None:
+    """Next, or at once where nothing else is left; in a second tab as well."""
+    seat = seat_of("triple", units=units)
+    page = open_seat(context, seat)
+    second = open_seat(context, seat)
+    refused = '{"detail": "No.", "code": "invalid"}'
+    page.route(
+        ANSWERS, lambda route: route.fulfill(status=400, content_type="application/json", body=refused)
+    )
+    press(page, "1")
+    badge_says(page, "1 to look at")
+    page.unroute(ANSWERS)
+
+    page.get_by_role("button", name="Discard my answer").click()
+    all_saved(page)
+    page.wait_for_timeout(1000)  # for what the server says is open
+    if units > 1:
+        assert position(page) == "2"
+        press(page, "2")
+    expect(page.locator("#sheet")).to_be_visible()
+    expect(page.locator("#sheet")).to_have_attribute("data-position", "1")
+    press(page, "3")
+    assert eventually(lambda: seat.answers() == ["0", "0.5", ""][:units])
+    progress_says(second, f"{min(units, 2)} / {units}")
+
+
 def test_a_tab_opened_while_answers_wait_counts_them(context: BrowserContext, seat_of: SeatOf) -> None:
     seat = seat_of("triple", units=4)
     first = open_seat(context, seat)

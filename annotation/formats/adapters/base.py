@@ -115,6 +115,7 @@ class Adapter(ABC):
     title: ClassVar[str]
     protocols: ClassVar[tuple[str, ...]] = BOTH
     brings_items: ClassVar[bool] = True
+    reads_tables: ClassVar[bool] = False  # a file of it is a table, which a workbook may be as well
     brings_causes: ClassVar[bool] = False  # “cannot judge” and why
     one_system: ClassVar[bool] = False  # of compounds: holds the translations of one system and run
     extension: ClassVar[str]
@@ -124,6 +125,10 @@ class Adapter(ABC):
     lacks_beside_label: ClassVar[bool] = (
         False  # what an answer holds beside its label, which the protocols differ in
     )
+
+    def carries_of(self, protocol: str) -> tuple[Sentence, ...]:
+        """What this shape holds of a campaign of this protocol."""
+        return self.carries
 
     def lacks_of(self, protocol: str) -> tuple[Sentence, ...]:
         """What this shape does not hold of a campaign of this protocol."""

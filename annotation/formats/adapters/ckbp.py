@@ -42,6 +42,7 @@ class Ckbp(Adapter):
     name = "ckbp"
     title = "CKBP"
     protocols = ("triple",)
+    reads_tables = True
     extension = "zip"
     content_type = "application/zip"
     carries = (

@@ -27,6 +27,7 @@ class CrowdKit(Adapter):
     name = "crowdkit"
     title = "CrowdKit"
     brings_items = False
+    reads_tables = True
     extension = "csv"
     content_type = CONTENT_TYPES["csv"]
     carries = (say("For each judgement: the item's name, who judged, and the label."),)

@@ -33,7 +33,7 @@ from annotation.formats.system_cells import systems_in
 from annotation.formats.tables import read_table
 from annotation.formats.writers import json_line
 from annotation.protocol.base import get_protocol
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import Sentence, say
 
 ITEMS, VOTES = "items", "votes"
 _ROW = "row"  # the number of an item, which its judgements name
@@ -49,6 +49,12 @@ _SPLITS = {
     "test": "test",
     "tst": "test",
 }
+_ITEMS = {
+    "triple": say("The triples, with every column, in a file for each split."),
+    "compound": say(
+        "The instances, each context of a compound with its translations, with every column, in one file."
+    ),
+}
 _VOTE_COLUMNS = ("annotator", "label", "cannot_judge", "note", "seconds", "slot")
 _NAMES = {name: name for name in _VOTE_COLUMNS}
 
@@ -62,7 +68,6 @@ class HuggingFace(Adapter):
     extension = "zip"
     content_type = "application/zip"
     carries = (
-        say("The items, with every column; triples in a file for each split."),
         say(
             "For each judgement: who judged, in which slot, the label or why it cannot be judged, note, seconds."
         ),
@@ -72,6 +77,9 @@ class HuggingFace(Adapter):
         say("Files that are named by code, and those that only the Hub holds: bring the whole folder."),
     )
     lacks_beside_label = True
+
+    def carries_of(self, protocol: str) -> tuple[Sentence, ...]:
+        return (_ITEMS[protocol], *self.carries)
 
     def knows(self, found: Given) -> bool:
         try:

@@ -5,7 +5,7 @@ import numpy as np
 from annotation.models import Campaign
 from scoring.services.behind.number import Behind, Number, no_such_number, no_such_row
 from scoring.services.options import Options
-from scoring.services.what_if import compared
+from scoring.services.what_if import compared, other_side
 from scoring.stats.label_changes import CHANGES
 
 CELL = "cell"  # of the table: from the state `a` to the state `b`
@@ -30,4 +30,10 @@ def behind_what_if(campaign: Campaign, options: Options, number: Number) -> Behi
     def said(place: int) -> list[tuple[str, str]]:
         return [("", state) for state in found.states(rows[place])]
 
-    return Behind(items=[found.items[row] for row in rows], n=len(rows), unit="items", said=said)
+    return Behind(
+        items=[found.items[row] for row in rows],
+        n=len(rows),
+        unit="items",
+        said=said,
+        between={"labels": found.before.labels.as_json(), "to": other_side(found)},
+    )

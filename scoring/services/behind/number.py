@@ -1,8 +1,8 @@
 """Which number of a report is meant, and what stands behind it."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from django.db.models import Q
@@ -40,7 +40,8 @@ class Behind:
 
     Several answers to one item, or a context without an output, make the number another than that of the items.
     `said` gives for a place in `items` who answered what, without a name where it is a verdict. `imported`: these
-    verdicts came with the items and are nobody's final labels.
+    verdicts came with the items and are nobody's final labels. `between`: the labels, and what they are compared with,
+    as the document of the what-if names them.
     """
 
     items: Sequence[int]
@@ -49,6 +50,7 @@ class Behind:
     key: Literal["pk", "position"] = "pk"
     said: Said = field(default=_nothing)
     imported: bool = False
+    between: Mapping[str, Any] | None = None
 
     def chosen(self, start: int, end: int) -> Q:
         """The items from one place to another."""

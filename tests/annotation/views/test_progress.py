@@ -92,6 +92,24 @@ def test_a_pay_statement_says_the_rule(cast: Cast) -> None:
     assert client_of(cast.mei).get(f"{PAGE}hours/999999/").status_code == 404
 
 
+@pytest.mark.parametrize("protocol", ["triple", "compound"])
+def test_experts_and_managers_read_one_rule(protocol: str, db: None) -> None:
+    cast = make_cast(protocol=protocol, k=1)
+    place = cast.campaign.memberships.get(user=cast.ada).pk
+
+    own, paid = (
+        re.search(r"</h2>\s*<ul>(.*?)</ul>", body_of(page), re.DOTALL)
+        for page in (
+            client_of(cast.ada).get("/campaigns/main/hours/"),
+            client_of(cast.mei).get(f"{PAGE}hours/{place}/"),
+        )
+    )
+
+    assert own
+    assert paid
+    assert own.group(1) == paid.group(1)
+
+
 def test_the_hours_file_has_a_line_a_day(cast: Cast) -> None:
     sent = b"".join(client_of(cast.mei).get(f"{PAGE}hours.csv")).decode("utf-8-sig")
 

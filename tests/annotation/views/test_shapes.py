@@ -127,6 +127,9 @@ def test_what_is_wrong_is_shown_before_anything_is_stored(mei: User) -> None:
         (SHEET, "a.ods", {}, "seems to be a spreadsheet of another program"),
         (WORD, "a.docx", {}, "seems to be a text document"),
         (OLD, "a.xls", {}, "seems to be an old Excel workbook"),
+        (SHEET, "a.ods", {"shape": "crowdkit"}, "is not read as a table. Send CSV, TSV, JSONL or XLSX."),
+        (WORD, "a.docx", {"shape": "ckbp"}, "is not read as a table. Send CSV, TSV, JSONL or XLSX."),
+        (WORD, "a.docx", {"shape": "nltk"}, "but a text file in UTF-8 is needed here"),
         (SHEET, "a.ods", {"shape": "nltk"}, "seems to be a spreadsheet of another program"),
         (b"{", "a.json", {"shape": "label-studio"}, "a.json: line 1: The file is not a JSON list"),
         (b"PK\x03\x04broken", "a.zip", {"shape": "huggingface"}, "The zip archive is damaged"),
@@ -198,6 +201,25 @@ def test_what_is_not_carried_is_said_of_the_campaigns_protocol(mei: User, tmp_pa
     assert "atoms" not in of_triples
     assert "组成成分" not in in_chinese(mei, SHAPES.format(slug="source"))
     assert any("atoms" in sentence for sentence in SHAPE_LIST["doccano"].lacks_of("compound"))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "carried"),
+    [
+        ("triple", "The triples, with every column, in a file for each split."),
+        (
+            "compound",
+            "The instances, each context of a compound with its translations, with every column, in one file.",
+        ),
+    ],
+)
+def test_what_is_carried_is_said_of_the_campaigns_protocol(
+    protocol: str, carried: str, mei: User, tmp_path: Path
+) -> None:
+    managed((judged_triples if protocol == "triple" else judged_compounds)(tmp_path), mei)
+    page = text_of(client_of(mei).get(SHAPES.format(slug="source")))
+    assert carried in page
+    assert ("triples" in page.lower()) == (protocol == "triple")
 
 
 def test_chinese_sentences_of_a_shape_stand_without_a_blank(mei: User, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """How much to judge: by command, page and program, from given and from measured figures."""
 
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from annotation.models import Annotation, Assignment, Campaign, Membership, User
+from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.peeks import peeks_of
 from annotation.services.people import add_member
@@ -214,6 +216,40 @@ def test_submissions_say_how_far_their_aucs_part(mei: User, tmp_path: Path) -> N
     document = run_json("plan", "main", "--goal", "difference", "--of", "auc", "--difference", 10)
     assert document["sources"]["spread"] == "measured"
     assert document["assumed"]["spread"] == pytest.approx(found.spread["auc"] / 100)
+
+
+def test_the_page_takes_a_risk_in_per_cent(mei: User) -> None:
+    empty(mei, "triple")
+    asked = {"goal": "spot-check", "acceptable": "5", "rejectable": "15", "alpha": "5 %", "beta": "10%"}
+    page = text_of(client_of(mei).get(PAGE, asked))
+    assert "To be checked 77" in page
+    assert "As a share or in per cent, such as 0.05 or 5 %." in page
+
+
+@pytest.mark.parametrize(
+    ("finalised", "told"),
+    [(False, "from the labels imported with the items"), (True, "from the final labels")],
+)
+def test_a_rate_says_which_labels_it_comes_from(
+    finalised: bool, told: str, mei: User, tmp_path: Path
+) -> None:
+    campaign = empty(mei, "triple")
+    load_rows(campaign, [row | {"label": str(i % 2)} for i, row in enumerate(triples(8))], tmp_path)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1, by=mei)
+    answer_everything(campaign, lambda row: str(row.item.position % 2))
+    if finalised:
+        finalize(campaign)
+
+    page = text_of(client_of(mei).get(PAGE, {"goal": "precision", "of": "share", "width": "5"}))
+
+    assert f"Share of plausible triples 50.00 % {told}" in page
+    assert f"measured in this campaign, {told}" in page
+
+
+def test_a_rate_of_compounds_says_that_it_comes_from_answers(mei: User, tmp_path: Path) -> None:
+    runs_judged(mei, tmp_path)
+    page = text_of(client_of(mei).get(PAGE))
+    assert re.search(r"Instance error rate [\d.]+ % from the answers as they stand", page)
 
 
 def test_it_takes_nothing_from_open_answers_unless_it_is_written_down(mei: User, tmp_path: Path) -> None:

@@ -121,7 +121,10 @@ def test_it_shows_error_rates_with_intervals_and_tables(mei: User, tmp_path: Pat
     assert re.search(r"Instance error rate 35\.00 % .* Wrong contexts: 7 of 20", page)
     assert re.search(r"NP 10 2 20\.00 [\d. –]+ 2 2 100\.00", page)
     assert re.search(r"PP 5 0 0\.00 [\d. –]+ 1 0 0\.00", page)
-    assert "Labels: final, by the rule “majority” (version 1), labels version 1." in page
+    assert (
+        "Labels: final, by the rule “Majority of the experts” ( majority , version 1), labels version 1."
+        in page
+    )
     assert "Signature: error-rates|" in page
     bars = re.findall(r'<rect x="(\d+)" y="[\d.]+" width="64" height="([\d.]+)"/>', body_of(response))
     assert len(bars) == 6
@@ -217,13 +220,57 @@ def test_it_shows_human_performance_and_artifacts(mei: User, tmp_path: Path) -> 
     assert "rule=as-published" in body_of(client.get(f"{REPORTS}artifacts/?rule=as-published"))
 
 
+def test_a_percentage_is_written_as_its_language_does(mei: User, tmp_path: Path) -> None:
+    finalize(twenty_contexts(mei, tmp_path))
+
+    assert "75.00&nbsp;%" in body_of(client_of(mei).get(f"{REPORTS}error-rates/")).replace("\xa0", "&nbsp;")
+    for page in ("error-rates/", "what-if/", "plan/?goal=precision&width=5&rate=50"):
+        address = REPORTS.replace("reports/", "labels/") if page == "what-if/" else REPORTS
+        chinese = text_of(client_of(mei, language="zh-hans").get(f"{address}{page}"))
+        assert re.search(r"\d%", chinese)
+        assert not re.search(r"\d %", chinese)
+
+
+@pytest.mark.parametrize(("n", "told"), [(4, True), (12, False)])
+def test_what_is_left_of_noise_says_why_only_where_a_figure_is_missing(
+    n: int, told: bool, mei: User, tmp_path: Path
+) -> None:
+    campaign = campaign_of(mei, "compound", 2)
+    load_rows(campaign, compounds(n), tmp_path, system="base")
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1, by=mei)
+    answer_everything(campaign, lambda row: str(int(row.item.position % 9 > 0)))
+
+    page = text_of(client_of(mei).get(f"{REPORTS}error-rates/"))
+
+    assert "A difference is taken as" in page
+    assert ("Why undefined" in page) == told
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_human_performance_says_why_only_where_a_figure_is_missing(
+    told: bool, mei: User, tmp_path: Path
+) -> None:
+    """Some relations here have triples of one class only."""
+    campaign = campaign_of(mei, "triple", 2)
+    load_rows(campaign, triples(12, **({} if told else {"relation": "xWant"})), tmp_path)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1, by=mei)
+    answer_everything(campaign, lambda row: "1" if row.item.position % 2 else "0")
+    finalize(campaign)
+
+    assert ("Why undefined" in text_of(client_of(mei).get(f"{REPORTS}human/"))) == told
+
+
 # Agreement
 
 
 def test_it_shows_the_agreement_of_the_last_job(mei: User, tmp_path: Path) -> None:
     campaign = judged_triples(mei, tmp_path)
     client = client_of(mei)
-    assert "Not computed yet" in text_of(client.get(f"{REPORTS}agreement/"))
+    before = text_of(client.get(f"{REPORTS}agreement/"))
+    assert "Not computed yet" in before
+    assert "The figure for all items pools them; it is not computed yet." in before
+    assert "not yet" in before
+    assert "Compute again" not in before
 
     compute_agreement(campaign)
     page = text_of(client.get(f"{REPORTS}agreement/"))
@@ -235,6 +282,8 @@ def test_it_shows_the_agreement_of_the_last_job(mei: User, tmp_path: Path) -> No
     assert re.search(r"κ over \d of 6 pairs", page)
     assert "always/often 18" in page
     assert "4 of 4 parts computed" in page
+    assert "Compute again" in page
+    assert "is the pooled one above" in page
     assert "ada" not in page
     assert "Answers have come in since." not in page
     assert "Why undefined" in page

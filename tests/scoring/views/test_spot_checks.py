@@ -64,6 +64,21 @@ def test_a_campaign_of_compounds_is_told_of_verdicts_and_not_of_points() -> None
     assert "whole point" not in shown
 
 
+@pytest.mark.parametrize("typed", ["0.1", "10 %", "10%", "10\u00a0%", " 10％ "])
+def test_a_risk_may_be_written_as_a_share_or_in_per_cent(typed: str, campaign: Campaign, mei: Client) -> None:
+    address = reverse("spot_check_new", args=["main"])
+    assert text_of(mei.get(address)).count("As a share or in per cent, such as 0.05 or 5 %.") == 2
+
+    shown = mei.post(address, form(campaign, alpha=typed, beta=typed))
+
+    assert "Accept with at most 1 error among them" in text_of(shown)
+
+
+@pytest.mark.parametrize("typed", ["5", "100 %", "0 %", "nan", "five %", "%"])
+def test_what_is_no_risk_is_refused(typed: str, campaign: Campaign, mei: Client) -> None:
+    assert mei.post(reverse("spot_check_new", args=["main"]), form(campaign, alpha=typed)).status_code == 400
+
+
 def test_units_may_be_named_by_hand(campaign: Campaign, mei: Client) -> None:
     shown = mei.post(reverse("spot_check_new", args=["main"]), form(campaign, n="6"))
 

@@ -66,7 +66,10 @@ def test_it_shows_what_turns_and_how_figures_move(mei: User, tmp_path: Path) -> 
     judged(mei, tmp_path)
     page = text_of(client_of(mei).get(f"{PAGE}?rule=majority"))
 
-    assert "Compared with the rule “majority” (version 1) over the answers as they are now." in page
+    assert (
+        "Compared with the rule “Majority of the experts” ( majority , version 1) over the answers as they are now."
+        in page
+    )
     assert "Nothing is stored" in page
     # ckbp2 labels all eight; {1, 0.5} and {1, 0} tie under majority.
     assert "Stay as they are 4 Turn 0 Gain a label 0 Lose their label 4" in page
@@ -80,13 +83,43 @@ def test_it_shows_what_turns_and_how_figures_move(mei: User, tmp_path: Path) -> 
     assert "Signature: label-changes|" in page
 
 
-def test_unasked_it_says_that_it_shows_the_rule_in_force(mei: User, tmp_path: Path) -> None:
+@pytest.mark.parametrize("asked", ["", "?rule=ckbp2"])
+def test_compared_with_the_rule_in_force_it_says_that_nothing_can_differ(
+    asked: str, mei: User, tmp_path: Path
+) -> None:
     judged(mei, tmp_path)
+
+    page = text_of(client_of(mei).get(f"{PAGE}{asked}"))
+
+    assert "Both sides are the rule in force, “CKBP v2” ( ckbp2 , version 1)." in page
+    assert "It is the same rule over the same answers, so nothing can differ." in page
+    assert "Compared with" not in page
+
+
+def test_it_tells_the_same_rule_from_answers_that_came_since(mei: User, tmp_path: Path) -> None:
+    campaign = judged(mei, tmp_path)
+    row = Assignment.objects.filter(round__campaign=campaign, label="1")[0]
+    Assignment.objects.filter(pk=row.pk).update(label="0", revision=2)
 
     page = text_of(client_of(mei).get(PAGE))
 
-    assert "This is the rule in force, “ckbp2” (version 1)" in page
-    assert "Compared with" not in page
+    assert "only items that were answered since the labels were computed can differ" in page
+
+
+def test_rules_go_by_names_in_both_languages(mei: User, tmp_path: Path) -> None:
+    judged(mei, tmp_path)
+    page = text_of(client_of(mei, language="zh-hans").get(f"{PAGE}?rule=majority"))
+
+    assert "标签规则 CKBP v2 规则 多数专家的意见 全体专家一致" in page
+    assert "与规则“多数专家的意见”（ majority ，第 1 版）比较" in page
+    assert "标签：最终标签，规则“CKBP v2 规则”（ ckbp2 ，第 1 版），标签第 1 版。" in page
+    assert "版本 1" not in page
+
+
+@pytest.mark.parametrize("model", ["majority", "dawid-skene", "mace"])
+def test_it_says_what_competence_is(model: str, mei: User, tmp_path: Path) -> None:
+    judged(mei, tmp_path)
+    assert "Competence, from 0 to 1: " in text_of(client_of(mei).get(f"{PAGE}?model={model}"))
 
 
 def test_it_shows_the_error_rates_of_compounds_and_what_a_model_knows(mei: User, tmp_path: Path) -> None:
@@ -114,9 +147,10 @@ def test_it_offers_the_rules_that_fit_and_the_models_and_marks_the_chosen_one(
         *(("model", name) for name in ("majority", "dawid-skene", "mace")),
     }
     assert [name for _kind, name, chosen in links if chosen] == ["mace"]
-    assert "Label models read the answers as “majority” does." in body
+    assert "Label models read the answers as “Majority of the experts” does." in body
     assert (
-        "by “majority” and “unanimous” only “always/often” speaks for it, and “sometimes” against it" in body
+        "by “Majority of the experts” and “All experts alike” only “always/often” speaks for it, and “sometimes” "
+        "against it" in body
     )
     assert "style=" not in body
 
@@ -146,14 +180,27 @@ def test_every_number_opens_its_items_with_the_label_now_and_then(mei: User, tmp
         for link, number in re.findall(r'<a class="behind" href="([^"]+)">([\d,]+)</a>', body)
     ]
     assert len(links) == 2 + 4
+    assert ">→&nbsp;plausible<" in body  # the arrow stays beside its word
     for link, number in links:
         assert f'id="n">{number}<' in body_of(client.get(link))
     lost = text_of(client.get(f"{ITEMS}?rule=majority&of=lost"))
     assert "Items that lose their label" in lost
     assert "not plausible → the answers are split" in lost
+    assert "Compared with the rule “Majority of the experts” ( majority , version 1)" in lost
+    assert "Labels: final, by the rule “CKBP v2”" in lost
     cell = client.get(f"{ITEMS}?rule=majority&of=cell&a=1&b=tie")
     assert "Items of one cell: plausible → the answers are split" in text_of(cell)
     assert f'href="{PAGE}?rule=majority"' in body_of(cell)
+
+
+def test_the_list_of_items_says_that_labels_are_provisional(mei: User, tmp_path: Path) -> None:
+    campaign = new_campaign("triple", k=2)
+    add_member(campaign, mei, Membership.Role.MANAGER)
+    load_rows(campaign, triples(4), tmp_path)
+    assign_parts(campaign, experts=["ada", "bo"], design="cyclic", seed=1, by=mei)
+    answer_everything(campaign, lambda row: "1")
+    page = text_of(client_of(mei).get(f"{ITEMS}?of=kept&rule=majority"))
+    assert "These figures are provisional: final labels were not computed yet" in page
 
 
 def test_it_is_closed_while_experts_judge_and_writes_down_who_looks(mei: User, tmp_path: Path) -> None:
