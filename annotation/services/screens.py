@@ -239,7 +239,9 @@ def out_of_sight(campaign: Campaign, *, expert_id: int) -> QuerySet[Assignment]:
     that there is some, never which; of originals of other hidden repeats they are told nothing.
     """
     answered = own_work(campaign, expert_id=expert_id).filter(answered_at__isnull=False)
-    return answered.filter(_hidden_screens(campaign, expert_id))
+    work = _work(campaign, expert_id)
+    here = _not_handed_in(work)
+    return answered.filter(_hidden_screens(campaign, work, here, _repeats(here)))
 
 
 def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
@@ -251,26 +253,32 @@ def hidden_originals(campaign: Campaign, *, expert_id: int) -> Q:
     anyway, the screen of whichever of the two comes first is hidden until the other is judged; it is hidden whole, so
     that no gap tells which it is.
     """
-    again = _repeats_here(campaign, expert_id)
-    hidden: Q = _hidden_screens(campaign, expert_id)
+    work = _work(campaign, expert_id)
+    here = _not_handed_in(work)
+    again = _repeats(here)
+    hidden: Q = _hidden_screens(campaign, work, here, again)
     return ~Q(round__kind=Round.Kind.REPEAT) & Q(item__in=again.values("item")) | hidden
 
 
-def _not_handed_in(campaign: Campaign, expert_id: int) -> QuerySet[Assignment]:
-    return _work(campaign, expert_id).filter(
-        ~Exists(HandIn.objects.filter(part=OuterRef("part"), expert=OuterRef("expert")))
-    )
+def _not_handed_in(work: QuerySet[Assignment]) -> QuerySet[Assignment]:
+    return work.filter(~Exists(HandIn.objects.filter(part=OuterRef("part"), expert=OuterRef("expert"))))
 
 
-def _repeats_here(campaign: Campaign, expert_id: int) -> QuerySet[Assignment]:
-    return _not_handed_in(campaign, expert_id).filter(
-        round__kind=Round.Kind.REPEAT, round__state=Round.State.OPEN
-    )
+def _repeats(here: QuerySet[Assignment]) -> QuerySet[Assignment]:
+    return here.filter(round__kind=Round.Kind.REPEAT, round__state=Round.State.OPEN)
 
 
-def _hidden_screens(campaign: Campaign, expert_id: int) -> Any:
-    """Screens that are hidden whole, for what else they would tell."""
-    here, again = _not_handed_in(campaign, expert_id), _repeats_here(campaign, expert_id)
+def _hidden_screens(
+    campaign: Campaign,
+    work: QuerySet[Assignment],
+    here: QuerySet[Assignment],
+    again: QuerySet[Assignment],
+) -> Any:
+    """Screens that are hidden whole, for what else they would tell.
+
+    Given are an expert's work, what of it is not handed in, and the repeats in that: Django takes as long to put
+    these conditions together as the database takes to answer them, so each is put together once.
+    """
     beside = again.filter(round__settings__has_key="later_items")
     last = Subquery(beside.order_by("-round__created_at").values("round__created_at")[:1])
     new = here.filter(
@@ -282,18 +290,18 @@ def _hidden_screens(campaign: Campaign, expert_id: int) -> Any:
     # What costs a look for each row comes last.
     earlier = Q(unit__in=beside.values("unit")) & Q(Exists(since.filter(unit=OuterRef("unit"))))
     earlier |= Q(unit__in=new.values("unit")) & Q(Exists(since))
-    earlier |= Q(round__kind=Round.Kind.MAIN, position__in=_beside_checks(campaign, expert_id))
-    unfinished = _work(campaign, expert_id).filter(answered_at__isnull=True)
+    earlier |= Q(round__kind=Round.Kind.MAIN, position__in=_beside_checks(campaign, work))
+    unfinished = work.filter(answered_at__isnull=True)
     return ~Q(round__kind=Round.Kind.REPEAT) & earlier & ~Q(position__in=unfinished.values("position"))
 
 
-def _beside_checks(campaign: Campaign, expert_id: int) -> Any:
+def _beside_checks(campaign: Campaign, work: QuerySet[Assignment]) -> Any:
     """Positions of screens with one of the two of a checked carry-over, where the other waits on another screen:
     whichever was judged first is not to be looked back on while the other is.
     """
     checks = CarryOver.objects.filter(campaign=campaign, checked=True)
     main = Q(round__kind=Round.Kind.MAIN, round__state=Round.State.OPEN)
-    mine = _work(campaign, expert_id).filter(main)
+    mine = work.filter(main)
     apart = mine.filter(answered_at__isnull=True).exclude(position=OuterRef("position"))
     check = apart.filter(item__carry_over__checked=True, item__carry_over__source=OuterRef("item"))
     source = apart.filter(item__carried_to__checked=True, item__carried_to__item=OuterRef("item"))

@@ -37,7 +37,8 @@ def plain_bleu(references: Sequence[list[str]], own: list[str], weights: tuple[f
         counts = ngrams(own, order)
         most: Counter[tuple[str, ...]] = Counter()
         for reference in references:
-            most |= ngrams(reference, order)
+            for one, times in ngrams(reference, order).items():
+                most[one] = max(most[one], times)
         matched = sum(min(times, most[one]) for one, times in counts.items())
         precisions.append(matched / max(1, sum(counts.values())) or 2.2250738585072014e-308)
         if order == 1 and not matched:
