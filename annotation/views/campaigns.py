@@ -109,7 +109,10 @@ def rules_of(campaign: Campaign) -> list[dict[str, Any]]:
     except ProtocolError:  # no rule of its own for this number of experts: somebody has to choose
         chosen = ""
     fitting = fitting_rules(protocol, k)
-    return [{"name": rule.name, "words": rule.words, "chosen": rule.name == chosen} for rule in fitting]
+    return [
+        {"name": rule.name, "title": rule.title, "words": rule.words, "chosen": rule.name == chosen}
+        for rule in fitting
+    ]
 
 
 @require_safe

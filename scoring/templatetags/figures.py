@@ -46,6 +46,7 @@ def percent(value: float | None) -> str:
     return minus(reports.percent(value))
 
 
+@register.filter
 def with_sign(figures: str) -> str:
     """A percentage with its sign, as the language of the page writes it."""
     return _("%(figures)s\u00a0%%") % {"figures": figures}

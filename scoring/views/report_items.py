@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import Campaign, Membership
@@ -103,4 +104,4 @@ def _told(campaign: Campaign, said: Sequence[tuple[str, str]]) -> list[str]:
     by_name: dict[str, list[str]] = {}
     for name, code in said:
         by_name.setdefault(name, []).append(str(answer_title(code, campaign)))
-    return [f"{name}: {' → '.join(titles)}" for name, titles in by_name.items()]
+    return [f"{name}{_(': ')}{' → '.join(titles)}" for name, titles in by_name.items()]
