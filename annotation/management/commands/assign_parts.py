@@ -1,7 +1,7 @@
 """Give parts to experts."""
 
 from argparse import ArgumentTypeError
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,9 @@ class Command(AssayCommand):
             help=f"this share of what could be carried over is judged anyway, unmarked (default: {USUAL_CHECKED:g})",
         )
         parser.add_argument("--preview", action="store_true", help="show the plan, store nothing")
+
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return {"design": None, "seed": None, "parts": [], "loads": {}, "pairs": [], "hash": None}
 
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"], stores=not options["preview"])

@@ -1,6 +1,6 @@
 """Bring in judgements made elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from annotation.management.base import (
     counted,
     describe_issues,
 )
-from annotation.management.commands.import_items import not_carried
+from annotation.management.commands.import_items import name_of_first, not_carried, nothing_read
 from annotation.models import Campaign, Round
 from annotation.protocol.sentences import say
 from annotation.services.judgement_report import JudgementReport
@@ -54,6 +54,9 @@ class Command(AssayCommand):
             choices=sorted(SHAPES),
             help="the shape of the files, which another program wrote; their items must be there",
         )
+
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return nothing_read(name_of_first(options)) | {"annotators": [], "without_item": 0}
 
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])

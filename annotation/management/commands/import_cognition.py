@@ -1,5 +1,6 @@
 """Bring in a CoGnition test set with one system's translations, and the verdicts if the workbook holds them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,11 @@ from django.core.management.base import CommandParser
 
 from annotation.formats.cognition import read_cognition
 from annotation.management.base import AssayCommand, Outcome, changeable_campaign, counted, describe_issues
-from annotation.management.commands.import_items import describe_filled, describe_outputs
+from annotation.management.commands.import_items import (
+    describe_filled,
+    describe_outputs,
+    nothing_read,
+)
 from annotation.models import Campaign
 from annotation.services.cognition import look_at_cognition, store_cognition
 from annotation.services.errors import Refused
@@ -42,6 +47,14 @@ class Command(AssayCommand):
             choices=["refuse", "keep"],
             help="where a text differs from the stored one: store nothing (default), or leave the row out",
         )
+
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        sources = options.get("sources")
+        return nothing_read(sources and Path(sources).stem) | {
+            "judgements": 0,
+            "judgements_unchanged": 0,
+            "differing_sources": [],
+        }
 
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])

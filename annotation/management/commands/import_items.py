@@ -1,6 +1,6 @@
 """Bring items into a campaign."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,9 @@ class Command(AssayCommand):
             "the new one (answers stay with the old text, and the new one is judged again in the rounds that are open)",
         )
         add_shape_arguments(parser)
+
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return nothing_read(name_of_first(options))
 
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])
@@ -124,13 +127,24 @@ def not_carried(adapter: Adapter, sentences: Iterable[Sentence]) -> list[str]:
     return [f"not carried by {adapter.title}: {sentence}" for sentence in sentences]
 
 
+def nothing_read(name: str | None) -> dict[str, Any]:
+    """The document of an import that came to nothing."""
+    return {
+        "file": name, "format": None, "encoding": None, "sheet": None, "columns": {}, "unknown_columns": [],
+        "rows": 0, "added": 0, "unchanged": 0, "conflicts": [], "errors": [], "warnings": [], "filled": 0,
+        "stored": False,
+    }  # fmt: skip
+
+
+def name_of_first(options: Mapping[str, Any]) -> str | None:
+    """The name of the file that a command was given, of several the first."""
+    given = options.get("files")
+    return Path(given[0]).name if given else None
+
+
 def unreadable(name: str, error: FormatError) -> Outcome:
     """A file that cannot be read at all, in the shape of the others."""
-    document: dict[str, Any] = {
-        "file": name, "format": None, "encoding": None, "sheet": None, "columns": {}, "unknown_columns": [],
-        "rows": 0, "added": 0, "unchanged": 0, "conflicts": [], "errors": [error.as_issue().as_json()], "warnings": [],
-        "filled": 0, "stored": False,
-    }  # fmt: skip
+    document = nothing_read(name) | {"errors": [error.as_issue().as_json()]}
     return Outcome(document, f"{name}: {error}", ok=False)
 
 

@@ -1,6 +1,7 @@
 """Score a system's predictions or translations."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,15 @@ class Command(AssayCommand):
         as_json = options["json"] or (options["format"] == "json" and not options["output"])
         super().handle(*args, **options | {"json": as_json})
 
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            **{name: options.get(name) or None for name in ("system", "run", "split")},
+            "threshold": None,
+            "labels": None,
+            "rows": [],
+            "signature": None,
+        }
+
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"])
         path = Path(options["predictions"])
@@ -59,7 +69,7 @@ class Command(AssayCommand):
         try:
             submitted = submit(campaign, path, name=path.name, wish=wish, by=None)
         except SubmissionError as error:
-            return _refused(error)
+            return _refused(error, self.nothing_done(options))
         runs = over_runs(submitted.submission)
         document = submitted.document | {
             "submission": submitted.submission.pk,
@@ -101,11 +111,13 @@ def _wish(campaign: Campaign, options: dict[str, Any]) -> Wish:
     )
 
 
-def _refused(error: SubmissionError, limit: int = 50) -> Outcome:
+def _refused(error: SubmissionError, nothing: dict[str, Any], limit: int = 50) -> Outcome:
     shown = [f"error: {issue}" for issue in error.issues[:limit]]
     more = [f"… and {len(error.issues) - limit} more (see --json)"] if len(error.issues) > limit else []
     return Outcome(
-        {"errors": [_issue(issue) for issue in error.issues]}, "\n".join([*shown, *more]), ok=False
+        nothing | {"errors": [_issue(issue) for issue in error.issues]},
+        "\n".join([*shown, *more]),
+        ok=False,
     )
 
 
