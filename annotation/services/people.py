@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from annotation.formats.cells import excerpt
 from annotation.models import Assignment, AuditEntry, Campaign, Invitation, Membership, Token, User
 from annotation.protocol.sentences import say
-from annotation.protocol.text import fold_name
+from annotation.protocol.text import fold_name, hidden_character
 from annotation.services.errors import Refused
 from annotation.services.open_repeats import withdraw_open_repeats
 from annotation.services.turns import turn
@@ -82,7 +82,7 @@ def check_name(name: str) -> None:
         raise Refused(
             say("The name “{name}…” is longer than {limit} characters.", name=name[:40], limit=NAME_LENGTH)
         )
-    hidden = next((character for character in name.strip() if not character.isprintable()), None)
+    hidden = hidden_character(name.strip())
     if hidden:
         raise Refused(
             say(
