@@ -434,3 +434,36 @@ def test_parts_without_units_are_neither_shown_nor_stored(tmp_path: Path) -> Non
     assert "0 units" not in ran.out
     assert list(Part.objects.values_list("index", flat=True)) == [0]
     assert verify(campaign) == []
+
+
+def test_it_says_how_many_parts_stay_empty(tmp_path: Path) -> None:
+    load_rows(new_campaign(), triples(5), tmp_path)
+    asked = ("assign_parts", "main", "--experts", "ada,bo", "--parts", "8")
+    said = (
+        "3 of the 8 parts stay empty and are given to nobody, since there are fewer units than parts: ask for fewer "
+        "parts."
+    )
+    assert run_json(*asked, "--preview")["warnings"] == [said]
+    assert said in run(*asked, "--preview").out
+    assert run_json(*asked[:4], "--preview")["warnings"] == []
+
+
+@pytest.mark.parametrize("parts", ["1002", "40000"])
+def test_more_parts_than_anybody_wants_are_a_wrong_call(parts: str, tmp_path: Path) -> None:
+    load_rows(new_campaign(), triples(5), tmp_path)
+    ran = run("assign_parts", "main", "--experts", "ada,bo", "--parts", parts, "--json")
+    assert ran.code == 2
+    assert "parts are too many; ask for at most 1,000." in ran.document["errors"][0]["message"]
+    assert not Part.objects.exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--preview",)])
+def test_where_all_is_given_out_it_lists_nothing_that_is_not_stored(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    load_rows(new_campaign(), triples(5), tmp_path)
+    run_json("assign_parts", "main", "--experts", "ada,bo")
+    document = run_json("assign_parts", "main", "--experts", "eve,fay", *options)
+    assert document["warnings"] == ["Every unit has its experts already."]
+    assert (document["parts"], document["loads"], document["pairs"]) == ([], {}, [])
+    assert not Membership.objects.filter(user__username="eve").exists()
