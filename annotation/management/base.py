@@ -200,6 +200,21 @@ def write_output(name: str, chunks: Iterable[bytes]) -> None:
         draft.unlink(missing_ok=True)
 
 
+def given_paths(names: Sequence[str]) -> list[Path]:
+    """The paths a command was given; Usage where one has no name, which would mean the folder it runs in."""
+    if not all(name.strip() for name in names):
+        raise Usage("The name of a FILE is empty.")
+    return [Path(name) for name in names]
+
+
+def refuse_folder(path: Path) -> None:
+    """Usage where a table is read and a folder was named; only files in a shape may come in one."""
+    if path.is_dir():
+        raise Usage(
+            f"“{path}” is a folder: name a file in it, or say with --shape NAME what the folder holds."
+        )
+
+
 def get_campaign(slug: str) -> Campaign:
     """The campaign at this address."""
     campaign = Campaign.objects.filter(slug=slug).first()

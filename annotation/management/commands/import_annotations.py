@@ -17,6 +17,8 @@ from annotation.management.base import (
     changeable_campaign,
     counted,
     describe_issues,
+    given_paths,
+    refuse_folder,
 )
 from annotation.management.commands.import_items import name_of_first, not_carried, nothing_read
 from annotation.models import Campaign, Round
@@ -62,12 +64,13 @@ class Command(AssayCommand):
         campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])
         if options["annotator"] is not None and not options["annotator"].strip():
             raise Usage("--annotator needs a name.")
-        paths = [Path(given) for given in options["files"]]
+        paths = given_paths(options["files"])
         path = paths[0]
         shape_name = options["shape"] or recognised(campaign, paths)
         if shape_name:
             return _in_shape(campaign, paths, shape_name, **options)
-        if len(paths) > 1 or path.is_dir():
+        refuse_folder(path)
+        if len(paths) > 1:
             raise Usage("Name the shape of these files: --shape NAME.")
         file = read_judgements(
             read_table(path, name=path.name),

@@ -7,7 +7,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation.formats.cognition import read_cognition
-from annotation.management.base import AssayCommand, Outcome, changeable_campaign, counted, describe_issues
+from annotation.management.base import (
+    AssayCommand,
+    Outcome,
+    changeable_campaign,
+    counted,
+    describe_issues,
+    given_paths,
+)
 from annotation.management.commands.import_items import (
     describe_filled,
     describe_outputs,
@@ -62,7 +69,7 @@ class Command(AssayCommand):
             raise Refused(
                 f"{campaign.slug} is a campaign of {campaign.protocol}s; this layout holds compounds."
             )
-        paths = {name: Path(options[name]) for name in _FILES}
+        paths = dict(zip(_FILES, given_paths([options[name] for name in _FILES]), strict=True))
         files = read_cognition(
             **paths, system=options["system"], run=options["run"], wording=wording_of(campaign)
         )

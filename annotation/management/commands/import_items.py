@@ -16,6 +16,8 @@ from annotation.management.base import (
     changeable_campaign,
     counted,
     describe_issues,
+    given_paths,
+    refuse_folder,
 )
 from annotation.models import Campaign
 from annotation.protocol.sentences import Sentence
@@ -53,13 +55,14 @@ class Command(AssayCommand):
 
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])
-        paths = [Path(given) for given in options["files"]]
+        paths = given_paths(options["files"])
         path = paths[0]
         try:
             shape_name = options["shape"] or recognised(campaign, paths)
             if shape_name:
                 return _in_shape(campaign, paths, shape_name, **options)
-            if len(paths) > 1 or path.is_dir() or options["annotator"] or options["column"]:
+            refuse_folder(path)
+            if len(paths) > 1 or options["annotator"] or options["column"]:
                 raise Usage("Name the shape of these files: --shape NAME.")
             file = read_item_file(campaign, path, system=options["system"], run=options["run"])
         except FormatError as error:

@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotation.formats.errors import RowIssue
-from annotation.management.base import AssayCommand, Outcome, changeable_campaign, write_output
+from annotation.management.base import AssayCommand, Outcome, changeable_campaign, given_paths, write_output
 from annotation.models import Campaign
 from scoring.management.commands.report import TEXTS
 from scoring.management.options import threshold_of
@@ -64,7 +63,7 @@ class Command(AssayCommand):
 
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"])
-        path = Path(options["predictions"])
+        (path,) = given_paths([options["predictions"]])
         wish = _wish(campaign, options)
         try:
             submitted = submit(campaign, path, name=path.name, wish=wish, by=None)

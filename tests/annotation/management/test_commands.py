@@ -160,7 +160,7 @@ def test_it_says_why_a_file_cannot_be_read_at_all(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ((), "The file has 2 rows and the campaign"),
+        ((), "The file has 2 rows and the campaign 1 item:"),
         (("--column", "nope"), "lacks the column"),
         (("--annotator", "n" * 200), "is longer than 150 characters"),
     ],
@@ -467,3 +467,13 @@ def test_where_all_is_given_out_it_lists_nothing_that_is_not_stored(
     assert document["warnings"] == ["Every unit has its experts already."]
     assert (document["parts"], document["loads"], document["pairs"]) == ([], {}, [])
     assert not Membership.objects.filter(user__username="eve").exists()
+
+
+@pytest.mark.parametrize("command", ["import_items", "import_annotations"])
+def test_a_folder_or_an_empty_name_is_a_wrong_call(command: str, tmp_path: Path) -> None:
+    new_campaign()
+    write_csv(tmp_path / "items.csv", triples(1))
+    folder = run(command, "main", tmp_path, "--json")
+    assert (folder.code, "is a folder: name a file in it" in folder.err) == (2, True)
+    empty = run(command, "main", "", "--json")
+    assert (empty.code, empty.err.strip()) == (2, "The name of a FILE is empty.")
