@@ -110,8 +110,11 @@ def test_it_goes_from_a_file_to_labels(shell: Shell, tmp_path: Path) -> None:
     ],
 )
 def test_it_ends_with_2_when_it_is_called_wrongly(arguments: list[str], shell: Shell) -> None:
+    plain = shell(*arguments)
+    assert (plain.code, plain.out) == (2, "")
     ran = shell(*arguments, "--json")
-    assert (ran.code, ran.out) == (2, "")
+    assert ran.code == 2
+    assert ran.document["errors"][0]["message"].startswith("Wrong call: ")
     assert f"manage.py {arguments[0]}: error:" in ran.err
 
 

@@ -24,7 +24,7 @@ from annotation.formats.rows import FileRows, in_line_order
 from annotation.formats.tables import read_table
 from annotation.protocol.compound import COMPOUND
 from annotation.protocol.errors import ProtocolError
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import say, say_count
 from annotation.protocol.text import fold_key
 from annotation.protocol.wording import Wording, default_wording
 
@@ -133,6 +133,8 @@ def read_lines(path: Path) -> list[str]:
         data = path.read_bytes()
         lines = list(text_lines(data, detect_encoding(data)))
         refuse_by_name(path.name)
+    except IsADirectoryError:
+        raise FormatError(say("“{path}” is a folder; name a file in it.", path=path.name)) from None
     except OSError as error:
         raise FormatError(
             say("The file “{name}” cannot be opened: {strerror}.", name=path.name, strerror=error.strerror)
@@ -311,11 +313,12 @@ def _places(compounds: list[str], name: str, findings: _Findings) -> Iterator[tu
         earlier = first_lines.setdefault(key, [])
         earlier.append(line)
         if length != COMPOUND.contexts_per_unit:
-            message = say(
-                "{name}: “{key}” stands on {n_lines} lines in a row instead of five.",
+            message = say_count(
+                "{name}: “{key}” stands on {n} line alone instead of five.",
+                "{name}: “{key}” stands on {n} lines in a row instead of five.",
+                n=length,
                 name=name,
                 key=excerpt(key),
-                n_lines=length,
             )
             findings.warnings.append(RowIssue(line, "compound", message))
         if len(earlier) > 1:

@@ -69,8 +69,8 @@ def match_columns(
     if missing:
         wanted = [named.get(name, name) for name in needed]
         message: str = _missing_message(missing, header, wanted)
-        if meant := _meant(missing, header):
-            message = say("{message} {hint}", message=message, hint=meant)
+        for hint in filter(None, (_meant(missing, header), _odd(missing, header))):
+            message = say("{message} {hint}", message=message, hint=hint)
         raise MissingColumns(message, header=header, options=options)
     return MatchedColumns(given, places, tuple(unknown))
 
@@ -178,6 +178,23 @@ def _meant(missing: list[str], header: tuple[str, ...]) -> Sentence | None:
         return None
     pairs = ", ".join(f"“{excerpt(name, 40)}” → {meant}" for name, meant in found.items())
     return say("Some seem to be meant; name them so: {pairs}.", pairs=pairs)
+
+
+def _odd(missing: list[str], header: tuple[str, ...]) -> Sentence | None:
+    """The name of the header that is a missing column but for letters of another script, and the first of these."""
+    for name in header:
+        folded = fold_header(name)
+        for meant in missing:
+            odd = [mine for mine, other in zip(folded, meant, strict=False) if mine != other]
+            if len(folded) == len(meant) > len(odd) > 0 and all(not letter.isascii() for letter in odd):
+                return say(
+                    "“{name}” holds “{letter}” (U+{code}), which is no letter of {meant}; type the name anew.",
+                    name=excerpt(name, 40),
+                    letter=odd[0],
+                    code=f"{ord(odd[0]):04X}",
+                    meant=meant,
+                )
+    return None
 
 
 def _missing_message(missing: list[str], header: tuple[str, ...], needed: list[str]) -> str:

@@ -84,6 +84,11 @@ def refuse_no_text(data: bytes) -> None:
         detect_encoding(data)
 
 
+def marked_twice(data: bytes, encoding: Encoding) -> bool:
+    """Whether a second byte-order mark stands right after the first."""
+    return any(data.startswith(mark + mark) for mark, name, _codec in _MARKS if name == encoding.name)
+
+
 def text_stream(data: bytes, encoding: Encoding, *, newline: str) -> Iterator[str]:
     """The lines of `data` with their ends, without the byte-order mark.
 

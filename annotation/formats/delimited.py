@@ -7,6 +7,7 @@ word means "missing", no number is reshaped, and no cell is too long.
 """
 
 import csv
+import re
 from collections.abc import Iterator
 
 from annotation.formats.cells import excerpt, is_blank
@@ -45,6 +46,8 @@ def read_delimited(data: bytes, encoding: Encoding, *, name: str, format: str) -
             RowIssue(None, None, say("Rows end with a lone CR; each CR was taken for the end of a row."))
         )
     names = tuple(cell or "" for cell in header.cells)
+    _refuse_separator_line(names, _SEPARATORS[format], header.line)
+    lines.in_header = False
     _refuse_other_separator(names, format, header.line)
     return Table(
         name,
@@ -65,6 +68,8 @@ class _NotedLines:
         self._lines = lines
         self._warnings = warnings
         self._mark_seen = False
+        self._mark_in_header = False
+        self.in_header = True
         self.last = ""
         self.count = 0
 
@@ -74,7 +79,16 @@ class _NotedLines:
     def __next__(self) -> str:
         self.last = next(self._lines)
         self.count += 1
-        if not self._mark_seen and "\ufeff" in self.last:
+        if "\ufeff" not in self.last:
+            return self.last
+        if self.in_header:
+            if not self._mark_in_header:
+                self._mark_in_header = True
+                message = say(
+                    "A byte-order mark (U+FEFF) stands within the header; it does not count in a column's name."
+                )
+                self._warnings.append(RowIssue(self.count, None, message))
+        elif not self._mark_seen:
             self._mark_seen = True
             message = say(
                 "A byte-order mark (U+FEFF) stands within the text, as where files were joined; it was kept."
@@ -125,6 +139,20 @@ def _data_rows(records: Iterator[Row], names: tuple[str, ...]) -> Iterator[Row]:
             yield Row(record.line, record.cells, problems=(RowIssue(record.line, None, message),))
         else:
             yield record
+
+
+def _refuse_separator_line(names: tuple[str, ...], separator: str, line: int) -> None:
+    """A first line that tells a spreadsheet what stands between cells is no header."""
+    told = separator.join(names)
+    if re.fullmatch(r"sep=.", told.strip('\ufeff"').casefold()):
+        raise FormatError(
+            say(
+                "The first line, “{told}”, is meant for a spreadsheet alone. Remove it, so that the file begins with "
+                "the names of its columns.",
+                told=excerpt(told),
+            ),
+            line=line,
+        )
 
 
 def _refuse_other_separator(names: tuple[str, ...], format: str, line: int) -> None:  # noqa: A002

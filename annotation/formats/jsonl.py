@@ -19,6 +19,15 @@ from annotation.protocol.sentences import say
 _CONSTANT_NAMES = {True: "true", False: "false"}
 
 
+_ARRAY = say(
+    "The line is or begins a JSON array. Write one object a line, without brackets around them and commas between."
+)
+_LONE_CR = say(
+    "The line holds a lone CR, which ends no line here: the whole file may be one line. Save it with LF at the end of "
+    "each line."
+)
+
+
 def read_jsonl(data: bytes, encoding: Encoding, *, name: str) -> Table:
     """The table of a JSONL file, which is held in memory, since the last line may bring a new name."""
     records = list(read_objects(text_stream(data, encoding, newline="\n")))
@@ -73,9 +82,15 @@ def _parse(line: str) -> dict[str, Any]:
     try:
         found = parse(line)
     except SyntaxFault as error:
+        if line.lstrip().startswith("["):
+            raise JsonError(_ARRAY) from None
+        if "\r" in line:
+            raise JsonError(_LONE_CR) from None
         raise JsonError(
             say("The line is not a JSON object: {reason}. Write one object a line.", reason=error.message)
         ) from None
+    if isinstance(found, list) and any(isinstance(one, dict) for one in found):
+        raise JsonError(_ARRAY)
     if not isinstance(found, dict):
         raise JsonError(
             say("The line is valid JSON but no object. Write one object a line: {{“name”: value, …}}.")

@@ -5,7 +5,7 @@ from itertools import chain, islice
 from pathlib import Path, PurePath
 
 from annotation.formats.cells import excerpt, fold_header, is_blank
-from annotation.formats.decoding import Encoding, detect_encoding, text_stream
+from annotation.formats.decoding import Encoding, detect_encoding, marked_twice, text_stream
 from annotation.formats.delimited import read_delimited
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.jsonl import read_jsonl
@@ -62,6 +62,8 @@ def checked(table: Table) -> Table:
 def _bytes_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
+    except IsADirectoryError:
+        raise FormatError(say("“{path}” is a folder; name a file in it.", path=path)) from None
     except OSError as error:
         raise FormatError(
             say("The file “{path}” cannot be opened: {strerror}.", path=path, strerror=error.strerror)
@@ -86,6 +88,11 @@ def _read(data: bytes, name: str) -> Table:
         table = read_jsonl(data, encoding, name=name)
     else:
         table = read_delimited(data, encoding, name=name, format=kind)
+    if marked_twice(data, encoding):
+        message = say(
+            "The file begins with more than one byte-order mark (U+FEFF); all of them were taken off."
+        )
+        table.warnings.append(RowIssue(1, None, message))
     if encoding.warning:
         table.warnings.append(RowIssue(None, None, encoding.warning))
     return table

@@ -1,4 +1,4 @@
-"""XLSX workbooks: the first sheet as text, so that no id or label turns into a float.
+"""XLSX workbooks: the first sheet that is not hidden as text, so that no id or label turns into a float.
 
 openpyxl opens the package (sheets, styles, date formats). The cells are read here, because a cell's text has to be
 told apart from an error value, and a formula without a stored value from one whose stored value is empty, which
@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING
 from xml.etree.ElementTree import Element, iterparse
 
-from annotation.formats.cells import excerpt, is_blank
+from annotation.formats.cells import excerpt, fold_header, is_blank
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.kinds import (
     OLD_OFFICE,
@@ -23,8 +23,11 @@ from annotation.formats.kinds import (
     document_in,
     old_document,
 )
+from annotation.formats.number_formats import KEPT_DIGITS, digits_of, shown_number
 from annotation.formats.rows import Row, Table
-from annotation.protocol.sentences import say
+from annotation.protocol.compound import COMPOUND
+from annotation.protocol.sentences import say, say_count
+from annotation.protocol.triple import TRIPLE
 
 if TYPE_CHECKING:
     from openpyxl.reader.excel import ExcelReader
@@ -41,8 +44,15 @@ _NS = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _ROW, _CELL, _VALUE, _FORMULA = _NS + "row", _NS + "c", _NS + "v", _NS + "f"
 _INLINE, _TEXT, _RUN, _STRING = _NS + "is", _NS + "t", _NS + "r", _NS + "si"
 _ESCAPE = re.compile("_x(?![dD][89A-Fa-f])([0-9A-Fa-f]{4})_")  # half of a surrogate pair is no character
+_MERGED = _NS + "mergeCell"
+# Columns in which a number is a text, so that its zeros and its sign of per cent belong to it.
+_TEXT_COLUMNS = frozenset({*COMPOUND.column_names, *TRIPLE.column_names, "annotator", "src", "hyp"}) - {
+    "context_no",
+    "label",
+}
 _WHOLE = re.compile("-?[0-9]+")
 _REFERENCE = re.compile("([A-Z]+)[0-9]+")
+_RANGE = re.compile("([A-Z]+)([0-9]{1,7}):([A-Z]+)([0-9]{1,7})")
 
 
 def is_workbook(data: bytes) -> bool:
@@ -51,7 +61,8 @@ def is_workbook(data: bytes) -> bool:
 
 
 def read_workbook(data: bytes, *, name: str) -> Table:
-    """The first sheet of a workbook as a table. Other sheets that hold something are named in a warning.
+    """The first visible sheet of a workbook as a table. Others that hold something are named in a warning; so are
+    hidden rows, merged cells, and numbers in columns of texts that the workbook shows otherwise.
 
     A number is written as short as it can be without changing it (1, never 1.0), a boolean as true or false, a
     date in ISO form (with a warning). An error value (#REF!) and a formula without a stored value are problems.
@@ -73,15 +84,25 @@ def read_workbook(data: bytes, *, name: str) -> Table:
 
 @dataclass
 class _Context:
-    """What the cells of a workbook refer to; and the columns in which a date was met."""
+    """What the cells of a workbook refer to; and the columns in which a date, or a number that is shown otherwise, was
+    met.
+    """
 
     strings: list[str]
     date_styles: frozenset[int]
     duration_styles: frozenset[int]
     epoch: object
+    number_formats: tuple[str, ...] = ()  # by style
     warnings: list[RowIssue] = field(default_factory=list)
     dates_seen: set[int] = field(default_factory=set)
+    numbers_seen: set[int] = field(default_factory=set)
+    merged: list[str] = field(default_factory=list)  # ranges, known once the sheet was read to its end
+    hidden_rows: list[int] = field(default_factory=list)
     header: tuple[str, ...] = ()
+
+    def holds_text(self, position: int) -> bool:
+        """Whether the column is one of texts by its name."""
+        return position < len(self.header) and fold_header(self.header[position]) in _TEXT_COLUMNS
 
     def column(self, position: int) -> str:
         """The column's name, or its letters where it has none."""
@@ -96,16 +117,20 @@ class _CellError(ValueError):
 def _read(data: bytes, name: str) -> Table:
     package = _open(data)
     sheets = [
-        (sheet.name, rel.target) for sheet, rel in package.parser.find_sheets() if "chart" not in rel.Type
+        (sheet.name, rel.target, sheet.state == "visible")
+        for sheet, rel in package.parser.find_sheets()
+        if "chart" not in rel.Type
     ]
     if not sheets:
         raise FormatError(say("The workbook has no sheet. Save it again as .xlsx."))
-    title, path = sheets[0]
+    chosen = next((sheet for sheet in sheets if sheet[2]), sheets[0])
+    title, path, _visible = chosen
     context = _Context(
         strings=_shared_strings(package),
         date_styles=frozenset(package.wb._date_formats),  # type: ignore[attr-defined]
         duration_styles=frozenset(package.wb._timedelta_formats),  # type: ignore[attr-defined]
         epoch=package.wb.epoch,
+        number_formats=_number_formats(package),
     )
     rows = _sheet_rows(package.archive, path, context)
     line, cells, problems, _last = next((row for row in rows if _has_content(row)), (0, [], [], None))
@@ -115,14 +140,17 @@ def _read(data: bytes, name: str) -> Table:
         raise FormatError(problems[0].message, line=line)
     header = tuple(_trimmed(cells))
     context.header = header
-    context.warnings.extend(_other_sheets(package.archive, title, sheets[1:], context))
+    if chosen is not sheets[0]:
+        context.warnings.append(_hidden_before(sheets[0][0], title))
+    others = [(name, path) for name, path, _visible in sheets if path != chosen[1]]
+    context.warnings.extend(_other_sheets(package.archive, title, others, context))
     return Table(
         name,
         "xlsx",
         None,
         title,
         header,
-        _data_rows(rows, header),
+        _data_rows(rows, line, context),
         context.warnings,
         header_lines=(line,) * len(header),
     )
@@ -223,7 +251,7 @@ def _sheet_rows(archive: zipfile.ZipFile, path: str, context: _Context) -> Itera
     """
     line = 0
     with archive.open(path) as stream:
-        for element in _row_elements(stream):
+        for element in _row_elements(stream, context):
             line = int(element.get("r") or line + 1)
             width = len(context.header)
             cells: list[str] = []
@@ -250,12 +278,19 @@ def _sheet_rows(archive: zipfile.ZipFile, path: str, context: _Context) -> Itera
                 elif text if width else not is_blank(text):
                     cells.extend([""] * (position - len(cells)))
                     cells.append(text)
+            if element.get("hidden") in ("1", "true"):
+                context.hidden_rows.append(line)
             element.clear()
             yield line, cells, problems, last
 
 
-def _row_elements(stream: IO[bytes]) -> Iterator[Element]:
-    return (element for _, element in iterparse(stream) if element.tag == _ROW)
+def _row_elements(stream: IO[bytes], context: _Context) -> Iterator[Element]:
+    """The rows of a sheet; the merged ranges, which stand after them, are noted on the way."""
+    for _, element in iterparse(stream):
+        if element.tag == _ROW:
+            yield element
+        elif element.tag == _MERGED:
+            context.merged.append(element.get("ref", ""))
 
 
 def _cell_text(cell: Element, line: int, position: int, context: _Context) -> str:
@@ -282,7 +317,53 @@ def _cell_text(cell: Element, line: int, position: int, context: _Context) -> st
     style = int(cell.get("s", 0))
     if kind == "d" or style in context.date_styles:
         return _date(value, kind, style, (line, position), context)
-    return _number(value)
+    text = _number(value)
+    if context.holds_text(position) and position not in context.numbers_seen:
+        _note_number(value, text, style, (line, position), context)
+    return text
+
+
+def _note_number(value: str, text: str, style: int, place: tuple[int, int], context: _Context) -> None:
+    """Warn, once a column, where a text was made a number and is not what was typed or what is seen."""
+    line, position = place
+    cell = f"{_letters(position)}{line}"
+    number_format = context.number_formats[style] if style < len(context.number_formats) else "General"
+    shown = shown_number(value, number_format)
+    if digits_of(value) > KEPT_DIGITS:
+        message = say(
+            "Cell {cell} holds a number of {n} digits, read as {text}; a workbook keeps the first {kept} digits of a "
+            "number alone. Make the column text before anything is entered there.",
+            cell=cell,
+            n=digits_of(value),
+            text=text,
+            kept=KEPT_DIGITS,
+        )
+    elif shown not in (None, text):
+        message = say(
+            "The column holds numbers that are shown otherwise than they are kept, from this row on: cell {cell} shows "
+            "{shown} and is read as {text}. Where what is shown is meant, make the column text.",
+            cell=cell,
+            shown=shown,
+            text=text,
+        )
+    else:
+        return
+    context.numbers_seen.add(position)
+    context.warnings.append(RowIssue(line, context.column(position), message))
+
+
+def _number_formats(package: "ExcelReader") -> tuple[str, ...]:
+    """How each style of cells shows numbers."""
+    from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE  # noqa: PLC0415
+
+    own = package.wb._number_formats  # type: ignore[attr-defined]
+    numbers = [style.numFmtId for style in package.wb._cell_styles]  # type: ignore[attr-defined]
+    return tuple(
+        own[number - BUILTIN_FORMATS_MAX_SIZE]
+        if BUILTIN_FORMATS_MAX_SIZE <= number < BUILTIN_FORMATS_MAX_SIZE + len(own)
+        else BUILTIN_FORMATS.get(number, "General")
+        for number in numbers
+    )
 
 
 def _number(value: str) -> str:
@@ -315,14 +396,17 @@ def _date(value: str, kind: str, style: int, place: tuple[int, int], context: _C
     return text
 
 
-def _data_rows(rows: Iterator[_SheetRow], header: tuple[str, ...]) -> Iterator[Row]:
+def _data_rows(rows: Iterator[_SheetRow], header_line: int, context: _Context) -> Iterator[Row]:
     """The rows below the header, as wide as it; text to the right of the header is a problem."""
+    header = context.header
+    hidden: list[int] = []
     names = {_letters(i): excerpt(name) for i, name in enumerate(header) if name}
     try:
         for row in rows:
             if not _has_content(row):
                 continue
             line, cells, problems, last = row
+            hidden += context.hidden_rows[-1:] if context.hidden_rows[-1:] == [line] else []
             if last is not None:
                 message = say(
                     "Cell {place} holds text, but the header has only {n} columns.",
@@ -332,10 +416,50 @@ def _data_rows(rows: Iterator[_SheetRow], header: tuple[str, ...]) -> Iterator[R
                 problems.append(RowIssue(line, None, message))
             padded = (*cells, *[""] * (len(header) - len(cells)))
             yield Row(line, padded, problems=tuple(_named(problem, names) for problem in problems))
+        context.warnings.extend(_hidden_rows(hidden))
+        context.warnings.extend(_merged_cells(header_line, context))
     except FormatError:
         raise
     except Exception as error:  # see read_workbook
         raise _unreadable() from error
+
+
+def _hidden_before(hidden: str, title: str) -> RowIssue:
+    message = say(
+        "The first sheet, “{hidden}”, is hidden: the first that can be seen, “{title}”, is read.",
+        hidden=excerpt(hidden, 40),
+        title=excerpt(title, 40),
+    )
+    return RowIssue(None, None, message)
+
+
+def _hidden_rows(lines: list[int]) -> Iterator[RowIssue]:
+    if lines:
+        message = say_count(
+            "{n} row is hidden in the workbook, as by a filter; it is read too.",
+            "{n} rows are hidden in the workbook, as by a filter, from this one on; they are read too.",
+            n=len(lines),
+        )
+        yield RowIssue(lines[0], None, message)
+
+
+def _merged_cells(header_line: int, context: _Context) -> Iterator[RowIssue]:
+    """A warning for each merged range that takes cells of the table."""
+    for merged in context.merged:
+        found = _RANGE.fullmatch(merged)
+        if found is None or int(found[4]) < header_line:
+            continue
+        first, last = (_position_of(letters) for letters in (found[1], found[3]))
+        if first >= len(context.header):
+            continue
+        message = say(
+            "The cells {merged} are merged: what stands in them is read as the text of {first} alone, and the others "
+            "are empty. Split them, and fill in each.",
+            merged=merged,
+            first=f"{found[1]}{found[2]}",
+        )
+        line = max(header_line, min(int(found[2]) + 1, int(found[4])))
+        yield RowIssue(line, context.column(first) if first == last else None, message)
 
 
 def _named(problem: RowIssue, names: Mapping[str, str]) -> RowIssue:
@@ -351,7 +475,7 @@ def _other_sheets(
     if filled:
         names = ", ".join(f"“{excerpt(name, 40)}”" for name in filled)
         message = say(
-            "Only the first sheet, “{title}”, is read. These hold something too: {names}.",
+            "Only the sheet “{title}” is read. These hold something too: {names}.",
             title=excerpt(title, 40),
             names=names,
         )
@@ -372,10 +496,14 @@ def _position(cell: Element, following: int) -> int:
     found = _REFERENCE.fullmatch(cell.get("r", ""))
     if not found:
         return following
-    if len(found[1]) > len("XFD"):
+    return _position_of(found[1])
+
+
+def _position_of(letters: str) -> int:
+    if len(letters) > len("XFD"):
         return _MAX_COLUMNS
     position = 0
-    for letter in found[1]:
+    for letter in letters:
         position = 26 * position + ord(letter) - 64
     return position - 1
 

@@ -6,11 +6,12 @@ Exit 0: done. 1: the input is bad; a plain sentence says where. 2: the command w
 import errno
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
@@ -20,7 +21,7 @@ from annotation.formats.errors import FormatError, MissingColumns
 from annotation.models import Campaign, User
 from annotation.permissions import ARCHIVED
 from annotation.protocol.errors import ProtocolError
-from annotation.services.errors import Refused
+from annotation.services.errors import OutOfRange, Refused
 
 
 class Usage(Exception):
@@ -50,6 +51,15 @@ def number(text: str) -> float:
     return found
 
 
+def asks_for_json(argv: Sequence[str]) -> bool:
+    """Whether a command line asks for a document, as far as it can be told while it may be a wrong one."""
+    return (
+        "--json" in argv
+        or "--format=json" in argv
+        or any(pair == ("--format", "json") for pair in pairwise(argv))
+    )
+
+
 class AssayCommand(BaseCommand):
     """A command that works in the foreground; it needs neither broker nor worker, and no pages either."""
 
@@ -68,15 +78,15 @@ class AssayCommand(BaseCommand):
         try:
             outcome = self.run(**options)
         except Usage as error:
-            self._end(error_document(error.message), error.message, as_json=options["json"], code=2)
+            self._fail(error_document(error.message), error.message, options, code=2)
         except (FormatError, ProtocolError, Refused) as error:
             document, sentence = _told(error, options)
-            self._end(document, sentence, as_json=options["json"], code=1)
+            self._fail(document, sentence, options, code=2 if isinstance(error, OutOfRange) else 1)
         except (DatabaseError, OSError) as error:
             sentence = _out_of_order(error)
             if not sentence:
                 raise
-            self._end(error_document(sentence), sentence, as_json=options["json"], code=1)
+            self._fail(error_document(sentence), sentence, options, code=1)
         else:
             for note in outcome.notes:
                 self.stderr.write(note)
@@ -87,7 +97,36 @@ class AssayCommand(BaseCommand):
             else:
                 self._end(outcome.document, outcome.summary, as_json=options["json"], code=1)
 
-    def _end(self, document: dict[str, Any], sentence: str, *, as_json: bool, code: int) -> None:
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """The parser, which tells programs of a wrong call in their document too."""
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        usual: Callable[[str], NoReturn] = parser.error
+
+        def error(message: str) -> NoReturn:
+            if self._as_json:
+                self.stdout.write(_dump(self.nothing_done({}) | error_document(f"Wrong call: {message}.")))
+            usual(message)
+
+        parser.error = error  # type: ignore[method-assign]
+        return parser
+
+    _as_json = False  # known before the arguments are read only where they came from a shell
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        self._as_json = asks_for_json(argv)
+        super().run_from_argv(argv)
+
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The keys of the command's document where nothing came of it, beside its errors; `options` may lack any."""
+        return {}
+
+    def _fail(
+        self, errors: dict[str, Any], sentence: str, options: Mapping[str, Any], *, code: int
+    ) -> NoReturn:
+        document = self.nothing_done(options) | errors
+        self._end(document, sentence, as_json=options["json"], code=code)
+
+    def _end(self, document: dict[str, Any], sentence: str, *, as_json: bool, code: int) -> NoReturn:
         if as_json:
             self.stdout.write(_dump(document))
         self.stderr.write(sentence)
@@ -159,6 +198,21 @@ def write_output(name: str, chunks: Iterable[bytes]) -> None:
         raise Refused(f"The file “{name}” cannot be written: {error.strerror}.") from None
     finally:
         draft.unlink(missing_ok=True)
+
+
+def given_paths(names: Sequence[str]) -> list[Path]:
+    """The paths a command was given; Usage where one has no name, which would mean the folder it runs in."""
+    if not all(name.strip() for name in names):
+        raise Usage("The name of a FILE is empty.")
+    return [Path(name) for name in names]
+
+
+def refuse_folder(path: Path) -> None:
+    """Usage where a table is read and a folder was named; only files in a shape may come in one."""
+    if path.is_dir():
+        raise Usage(
+            f"“{path}” is a folder: name a file in it, or say with --shape NAME what the folder holds."
+        )
 
 
 def get_campaign(slug: str) -> Campaign:

@@ -9,8 +9,10 @@ from types import MappingProxyType
 from annotation.protocol.chance import chance, fingerprint
 from annotation.protocol.designs import DESIGNS, QUOTAS, by_quotas, check_design
 from annotation.protocol.errors import ProtocolError
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import Sentence, say, say_count
 from annotation.protocol.text import fold_name
+
+MAX_PARTS = 1_000  # that are asked for; each is a page of its own
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,21 @@ class Plan:
     def filled(self) -> tuple[PlanPart, ...]:
         """The parts that hold units: with fewer units than parts, some stay empty and are given to nobody."""
         return tuple(part for part in self.parts if part.unit_keys)
+
+    @property
+    def stays_empty(self) -> Sentence | None:
+        """That parts hold nothing, where others hold units."""
+        n_empty = len(self.parts) - len(self.filled)
+        if not n_empty or not self.filled:
+            return None
+        return say_count(
+            "{n} of the {parts} parts stays empty and is given to nobody, since there are fewer units than parts: ask "
+            "for fewer parts.",
+            "{n} of the {parts} parts stay empty and are given to nobody, since there are fewer units than parts: ask "
+            "for fewer parts.",
+            n=n_empty,
+            parts=len(self.parts),
+        )
 
     def as_json(self) -> dict[str, object]:
         """What `assign_parts --json` prints."""
@@ -167,6 +184,14 @@ def plan(
     [('a', 'b', 3), ('a', 'd', 3), ('b', 'c', 2), ('c', 'd', 2)]
     """
     check_design(design)
+    if parts is not None and parts > MAX_PARTS:
+        raise ProtocolError(
+            say(
+                "{parts} parts are too many; ask for at most {most}.",
+                parts=f"{parts:,}",
+                most=f"{MAX_PARTS:,}",
+            )
+        )
     _check_experts(experts)
     _check_units(units)
     if sample is not None:

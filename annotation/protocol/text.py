@@ -28,3 +28,12 @@ def fold_name(text: str) -> str:
     True
     """
     return unicodedata.normalize("NFKC", fold_key(text).casefold())
+
+
+def hidden_character(name: str) -> str | None:
+    """The first character of a name that cannot be seen, and would make two of what looks like one name.
+
+    >>> hidden_character("git\u200b"), hidden_character("git 2")
+    ('\u200b', None)
+    """
+    return next((character for character in name if not character.isprintable()), None)

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from annotation.models import Campaign, Guideline, Membership, Round, User
 from annotation.protocol.base import get_protocol
 from annotation.protocol.sentences import say
-from annotation.services.errors import Refused
+from annotation.services.errors import OutOfRange, Refused
 from annotation.services.people import add_member, audit
 
 GUIDELINES = Path(__file__).resolve().parent.parent / "guidelines"
@@ -77,7 +77,7 @@ def _check_new(*, slug: str, protocol: str, title: str, k: int, seed: int, displ
         )
     check_title(title)
     if not 1 <= k <= MAX_EXPERTS:
-        raise Refused(
+        raise OutOfRange(
             say("Each item is judged by 1 to {limit} experts; {k} were asked for.", limit=MAX_EXPERTS, k=k)
         )
     check_seed(seed)
@@ -114,7 +114,7 @@ def _controls(character: str) -> bool:
 def check_seed(seed: int) -> None:
     """Refuse a seed that cannot be stored beside what was drawn with it."""
     if not 0 <= seed <= MAX_SEED:
-        raise Refused(
+        raise OutOfRange(
             say(
                 "A seed is a whole number from 0 to {limit}; {seed} was given.",
                 limit=f"{MAX_SEED:,}",

@@ -15,6 +15,10 @@ class Refused(Exception):
         self.options = options
 
 
+class OutOfRange(Refused):
+    """A number was asked for that nothing here can ever have: a wrong call, whatever the state of things."""
+
+
 class NotYours(Refused):
     """There is no such thing among what this person may touch; says nothing about what exists elsewhere."""
 

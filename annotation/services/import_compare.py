@@ -24,6 +24,7 @@ from annotation.protocol.text import fold_key
 from annotation.protocol.triple import TRIPLE
 from annotation.services.import_contexts import contexts_beside
 from annotation.services.import_known import COMPOUND_WAYS, TRIPLE_WAYS, Known, R, Row, Stored, known_again
+from annotation.services.import_systems import systems_beside
 
 # Fields that describe an item and are no part of what is judged.
 DESCRIPTIVE = frozenset({"type", "pattern", "reference", "source_differs", "class", "split", "label"})
@@ -136,7 +137,8 @@ def _compare_compounds(
 
     found = _compared(known, stored, beside, id_column=COMPOUND.id_column)
     contexts = contexts_beside(known.rows, stored)
-    warnings = (*found.warnings, *contexts.warnings)
+    systems = systems_beside(found.new, {system for _context, system, _run in outputs})
+    warnings = (*found.warnings, *contexts.warnings, *systems)
     return dataclasses.replace(found, warnings=warnings, outdated=contexts.outdated)
 
 

@@ -33,6 +33,7 @@ from annotation.services.import_known import Row
 from annotation.services.import_refusals import refused_texts
 from annotation.services.import_replace import hang_on_what_stands, replace_texts
 from annotation.services.import_store import Progress, store_rows
+from annotation.services.import_systems import hidden_in_names
 from annotation.services.instances import outputs_in
 from annotation.services.people import audit
 from annotation.services.planner import renew_counts
@@ -95,7 +96,7 @@ class Report:
 
 def preview(campaign: Campaign, file: FileRows[Any], *, on_conflict: OnConflict = "refuse") -> Report:
     """What storing the file would do, with this choice for texts that differ; writes nothing."""
-    file = _checked(file)
+    file = _checked(campaign, file)
     comparison = compare(campaign, file.rows)
     report = replace(_report(campaign, file, comparison), on_conflict=on_conflict)
     if report.errors or not comparison.conflicts:
@@ -129,7 +130,7 @@ def store(
     `together_with` gets the conflicts, and runs in the transaction that publishes the rows: what it raises undoes
     the import.
     """
-    file = _checked(file)
+    file = _checked(campaign, file)
     if file.errors:
         return _report(campaign, file, compare(campaign, file.rows))
     batch = _claim(campaign, file.name, sha256=sha256, by=by)
@@ -163,9 +164,12 @@ def _written(batch: ImportBatch, rows: Sequence[Row], *, progress: Progress) -> 
         ) from error
 
 
-def _checked(file: FileRows[Any]) -> FileRows[Any]:
-    """The file with an error for every text that is longer than its column in the database."""
+def _checked(campaign: Campaign, file: FileRows[Any]) -> FileRows[Any]:
+    """The file with an error for every text that is longer than its column in the database, and for names of systems
+    and runs that hold what cannot be seen.
+    """
     found = [issue for row in file.rows for issue in _too_long(row.line, _bounded_texts(row))]
+    found += hidden_in_names(campaign, file.rows)
     return replace(file, errors=in_line_order([*file.errors, *found])) if found else file
 
 

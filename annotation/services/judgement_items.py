@@ -13,7 +13,7 @@ from annotation.formats.keys import compound_key, triple_key
 from annotation.formats.rows import FileRows
 from annotation.models import Campaign, Item, Output
 from annotation.models.item import in_play
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import say, say_count
 from annotation.protocol.text import fold_key, fold_name
 from annotation.services.errors import Refused
 from annotation.services.judgement_report import JudgementReport
@@ -84,10 +84,9 @@ def _check_number(n_rows: int, n_items: int) -> None:
     if n_items != n_rows:
         raise Refused(
             say(
-                "The file has {n_rows} rows and the campaign {n_items} items: rows can only be "
-                "matched by position where the numbers are equal.",
-                n_rows=n_rows,
-                n_items=n_items,
+                "{rows} and {items}: rows can only be matched by position where the numbers are equal.",
+                rows=say_count("The file has {n} row", "The file has {n} rows", n=n_rows),
+                items=say_count("the campaign {n} item", "the campaign {n} items", n=n_items),
             )
         )
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from annotation.formats.cells import excerpt
 from annotation.models import Assignment, AuditEntry, Campaign, Invitation, Membership, Token, User
 from annotation.protocol.sentences import say
-from annotation.protocol.text import fold_name
+from annotation.protocol.text import fold_name, hidden_character
 from annotation.services.errors import Refused
 from annotation.services.open_repeats import withdraw_open_repeats
 from annotation.services.turns import turn
@@ -52,7 +52,7 @@ def check_experts(campaign: Campaign, names: Sequence[str]) -> None:
     users = User.objects.filter(username_folded__in=[fold_name(name) for name in names])
     for user in users:
         if not user.is_active:
-            raise Refused(_("The account of “%(name)s” is closed.") % {"name": user.username})
+            raise Refused(why_closed(user))
     for member in Membership.objects.filter(campaign=campaign, user__in=users).select_related("user"):
         same_role(member, Membership.Role.EXPERT)
 
@@ -70,6 +70,21 @@ def _check_names(names: Sequence[str]) -> None:
         seen[folded] = name
 
 
+CLOSED = "account closed"  # the audit entry
+
+
+def why_closed(user: User) -> str:
+    """That an account is closed; and what opens it, where nobody closed it but its name came with judgements."""
+    closed = AuditEntry.objects.filter(action=CLOSED, detail__person=user.username)
+    if user.erased_at is not None or user.has_usable_password() or closed.exists():
+        return _("The account of “%(name)s” is closed.") % {"name": user.username}
+    return _(
+        "The account of “%(name)s” is closed: the name came with judgements made elsewhere, and nobody ever signed in "
+        "with it. If this is a person who is to judge here, press “Open again” beside the name on the page “People” "
+        "of the campaign with these judgements, and invite them; otherwise choose another name."
+    ) % {"name": user.username}
+
+
 def check_name(name: str) -> None:
     """The one rule for names, wherever they come from: pages, commands, files.
 
@@ -82,7 +97,7 @@ def check_name(name: str) -> None:
         raise Refused(
             say("The name “{name}…” is longer than {limit} characters.", name=name[:40], limit=NAME_LENGTH)
         )
-    hidden = next((character for character in name.strip() if not character.isprintable()), None)
+    hidden = hidden_character(name.strip())
     if hidden:
         raise Refused(
             say(
@@ -113,7 +128,7 @@ def _find_or_create(name: str, by: User | None) -> User:
             return User.objects.get_by_natural_key(name)
         audit(None, by, "person created", {"person": user.username})
     if not user.is_active:
-        raise Refused(_("The account of “%(name)s” is closed.") % {"name": user.username})
+        raise Refused(why_closed(user))
     return user
 
 
@@ -126,7 +141,7 @@ def add_member(
     """
     role = Membership.Role(role)
     if not user.is_active:
-        raise Refused(_("The account of “%(name)s” is closed.") % {"name": user.username})
+        raise Refused(why_closed(user))
     for _attempt in range(20):  # two at once may draw the same pseudonym: the constraint lets one of them in
         found = campaign.memberships.filter(user=user).first()
         if found is not None:
@@ -233,7 +248,7 @@ def deactivate(user: User, by: User | None) -> None:
             return
         Token.objects.filter(user=user, revoked_at__isnull=True).update(revoked_at=now)
         Invitation.objects.filter(user=user, used_at__isnull=True, expires_at__gt=now).update(expires_at=now)
-        audit(None, by, "account closed", {"person": user.username})
+        audit(None, by, CLOSED, {"person": user.username})
         end_repeats(user, by)
     user.is_active = False
 

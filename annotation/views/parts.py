@@ -179,6 +179,7 @@ class ShownPlan:
     lines: Sequence[PlanLine]
     loads: Sequence[int]
     pairs: Sequence[tuple[str, str, int]]
+    stays_empty: str
 
     @property
     def idle(self) -> str:
@@ -208,6 +209,7 @@ def shown_plan(planned: Plan, form: AssignForm, *, first: int) -> ShownPlan:
         ],
         loads=[planned.loads[name] for name in names],
         pairs=[(called[pair.a], called[pair.b], pair.n_items) for pair in planned.pairs],
+        stays_empty=translated(planned.stays_empty or ""),
     )
 
 

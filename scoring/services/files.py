@@ -12,6 +12,8 @@ def bytes_of(path: Path | str) -> bytes:
     """What the file holds; FormatError, which names it as it was given, where it cannot be opened."""
     try:
         return Path(path).read_bytes()
+    except IsADirectoryError:
+        raise FormatError(say("“{path}” is a folder; name a file in it.", path=path)) from None
     except OSError as error:
         raise FormatError(
             say("The file “{path}” cannot be opened: {strerror}.", path=path, strerror=error.strerror)

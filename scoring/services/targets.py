@@ -303,10 +303,11 @@ def _match_by_position(target: Target, file: FileRows[SubmittedRow], matching: _
     by_number = {place.number: place for place in target.places}
     n_places = len(by_number) + (0 if target.release else len(target.out))
     if file.n_rows != n_places:
+        rows = ngettext("The file has %(n)d row", "The file has %(n)d rows", file.n_rows) % {"n": file.n_rows}
+        items = ngettext("there is %(n)d item", "there are %(n)d items", n_places) % {"n": n_places}
         message = _(
-            "The file has %(rows)d rows, and there are %(items)d items: rows can only be matched by position where the "
-            "numbers are equal."
-        ) % {"rows": file.n_rows, "items": n_places}
+            "%(rows)s, and %(items)s: rows can only be matched by position where the numbers are equal."
+        ) % {"rows": rows, "items": items}
         matching.issues.append(RowIssue(None, None, message))
         return
     for row in file.rows:

@@ -1,7 +1,7 @@
 """Give parts to experts."""
 
 from argparse import ArgumentTypeError
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,9 @@ class Command(AssayCommand):
         )
         parser.add_argument("--preview", action="store_true", help="show the plan, store nothing")
 
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return {"design": None, "seed": None, "parts": [], "loads": {}, "pairs": [], "hash": None}
+
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"], stores=not options["preview"])
         experts = [name.strip() for name in options["experts"].split(",")]
@@ -109,8 +112,10 @@ class Command(AssayCommand):
             **({} if carry is None else {"carry_over": carry.as_json()}),
         }
         makes = completion.n_items or any(planned.loads.values())
+        idle = not (makes or later.n_items)
         new = without_account(list(planned.loads)) if makes else []
-        more["without_account"] = new
+        more |= {"without_account": new, "warnings": list(_warnings(planned, idle=idle))}
+        more |= {"loads": {}} if idle else {}  # nobody becomes a member for nothing
         first = next_index(round_)
         text = "\n".join(
             [
@@ -182,13 +187,27 @@ def describe_saving(saved: Saving | None) -> list[str]:
 
 
 def _document(planned: Plan, first: int) -> dict[str, Any]:
-    """The plan for programs. A part's `index` is its place in the plan, from 0; `number` is what people call it."""
+    """The plan for programs, without parts where nothing is left for new ones. A part's `index` is its place in the
+    plan, from 0; `number` is what people call it.
+    """
     document: dict[str, Any] = planned.as_json()
+    if not planned.filled:
+        return {**document, "parts": [], "pairs": []}
     parts = [
         {**told, "number": _number(part, first)}
         for told, part in zip(document["parts"], planned.parts, strict=True)
     ]
     return {**document, "parts": parts}
+
+
+_ALL_GIVEN = "Every unit has its experts already."
+
+
+def _warnings(planned: Plan, *, idle: bool) -> Iterator[str]:
+    if idle:
+        yield _ALL_GIVEN
+    if planned.stays_empty:
+        yield planned.stays_empty
 
 
 def _number(part: PlanPart, first: int) -> int:
@@ -200,7 +219,7 @@ def describe(planned: Plan, later: LaterPlan, completion: Completion, *, first: 
     """The plan for people: parts, loads, pairs."""
     also = [*_drawn(planned), *_late(later), *_completed(completion)]
     if not any(planned.loads.values()) and not later.n_items and not completion.n_items:
-        also.append("Every unit has its experts already.")
+        also.append(_ALL_GIVEN)
     if not any(planned.loads.values()):
         return "\n".join(also)
     lines = [
@@ -210,6 +229,7 @@ def describe(planned: Plan, later: LaterPlan, completion: Completion, *, first: 
     for part in planned.filled:
         size = f"{counted(len(part.unit_keys), 'unit')}, {counted(part.n_items, 'item')}"
         lines.append(f"part {_number(part, first)}: {size}: {', '.join(part.experts)}")
+    lines += [planned.stays_empty] if planned.stays_empty else []
     lines += [f"{expert} judges {counted(n_items, 'item')}" for expert, n_items in planned.loads.items()]
     lines += [f"{pair.a} and {pair.b} share {counted(pair.n_items, 'item')}" for pair in planned.pairs]
     return "\n".join(lines)

@@ -1,5 +1,6 @@
 """Open a campaign."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -35,6 +36,10 @@ class Command(AssayCommand):
             choices=Campaign.Display.values,
             help="of compounds: one translation of a context on a screen (default), or all of them side by side",
         )
+
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        names = ("protocol", "title", "annotators_per_item", "seed", "display")
+        return {"campaign": options.get("slug")} | {name: options.get(name) for name in names}
 
     def run(self, **options: Any) -> Outcome:
         managers = [account_of(name) for name in options["manager"]]

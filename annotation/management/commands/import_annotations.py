@@ -1,6 +1,6 @@
 """Bring in judgements made elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,10 @@ from annotation.management.base import (
     changeable_campaign,
     counted,
     describe_issues,
+    given_paths,
+    refuse_folder,
 )
-from annotation.management.commands.import_items import not_carried
+from annotation.management.commands.import_items import name_of_first, not_carried, nothing_read
 from annotation.models import Campaign, Round
 from annotation.protocol.sentences import say
 from annotation.services.judgement_report import JudgementReport
@@ -55,16 +57,20 @@ class Command(AssayCommand):
             help="the shape of the files, which another program wrote; their items must be there",
         )
 
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return nothing_read(name_of_first(options)) | {"annotators": [], "without_item": 0}
+
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])
         if options["annotator"] is not None and not options["annotator"].strip():
             raise Usage("--annotator needs a name.")
-        paths = [Path(given) for given in options["files"]]
+        paths = given_paths(options["files"])
         path = paths[0]
         shape_name = options["shape"] or recognised(campaign, paths)
         if shape_name:
             return _in_shape(campaign, paths, shape_name, **options)
-        if len(paths) > 1 or path.is_dir():
+        refuse_folder(path)
+        if len(paths) > 1:
             raise Usage("Name the shape of these files: --shape NAME.")
         file = read_judgements(
             read_table(path, name=path.name),

@@ -1,13 +1,25 @@
 """Bring in a CoGnition test set with one system's translations, and the verdicts if the workbook holds them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotation.formats.cognition import read_cognition
-from annotation.management.base import AssayCommand, Outcome, changeable_campaign, counted, describe_issues
-from annotation.management.commands.import_items import describe_filled, describe_outputs
+from annotation.management.base import (
+    AssayCommand,
+    Outcome,
+    changeable_campaign,
+    counted,
+    describe_issues,
+    given_paths,
+)
+from annotation.management.commands.import_items import (
+    describe_filled,
+    describe_outputs,
+    nothing_read,
+)
 from annotation.models import Campaign
 from annotation.services.cognition import look_at_cognition, store_cognition
 from annotation.services.errors import Refused
@@ -43,13 +55,21 @@ class Command(AssayCommand):
             help="where a text differs from the stored one: store nothing (default), or leave the row out",
         )
 
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        sources = options.get("sources")
+        return nothing_read(sources and Path(sources).stem) | {
+            "judgements": 0,
+            "judgements_unchanged": 0,
+            "differing_sources": [],
+        }
+
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])
         if campaign.protocol != Campaign.Protocol.COMPOUND:
             raise Refused(
                 f"{campaign.slug} is a campaign of {campaign.protocol}s; this layout holds compounds."
             )
-        paths = {name: Path(options[name]) for name in _FILES}
+        paths = dict(zip(_FILES, given_paths([options[name] for name in _FILES]), strict=True))
         files = read_cognition(
             **paths, system=options["system"], run=options["run"], wording=wording_of(campaign)
         )

@@ -1,6 +1,6 @@
 """Bring items into a campaign."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from annotation.management.base import (
     changeable_campaign,
     counted,
     describe_issues,
+    given_paths,
+    refuse_folder,
 )
 from annotation.models import Campaign
 from annotation.protocol.sentences import Sentence
@@ -48,15 +50,19 @@ class Command(AssayCommand):
         )
         add_shape_arguments(parser)
 
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return nothing_read(name_of_first(options))
+
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"], stores=not options["dry_run"])
-        paths = [Path(given) for given in options["files"]]
+        paths = given_paths(options["files"])
         path = paths[0]
         try:
             shape_name = options["shape"] or recognised(campaign, paths)
             if shape_name:
                 return _in_shape(campaign, paths, shape_name, **options)
-            if len(paths) > 1 or path.is_dir() or options["annotator"] or options["column"]:
+            refuse_folder(path)
+            if len(paths) > 1 or options["annotator"] or options["column"]:
                 raise Usage("Name the shape of these files: --shape NAME.")
             file = read_item_file(campaign, path, system=options["system"], run=options["run"])
         except FormatError as error:
@@ -124,13 +130,24 @@ def not_carried(adapter: Adapter, sentences: Iterable[Sentence]) -> list[str]:
     return [f"not carried by {adapter.title}: {sentence}" for sentence in sentences]
 
 
+def nothing_read(name: str | None) -> dict[str, Any]:
+    """The document of an import that came to nothing."""
+    return {
+        "file": name, "format": None, "encoding": None, "sheet": None, "columns": {}, "unknown_columns": [],
+        "rows": 0, "added": 0, "unchanged": 0, "conflicts": [], "errors": [], "warnings": [], "filled": 0,
+        "stored": False,
+    }  # fmt: skip
+
+
+def name_of_first(options: Mapping[str, Any]) -> str | None:
+    """The name of the file that a command was given, of several the first."""
+    given = options.get("files")
+    return Path(given[0]).name if given else None
+
+
 def unreadable(name: str, error: FormatError) -> Outcome:
     """A file that cannot be read at all, in the shape of the others."""
-    document: dict[str, Any] = {
-        "file": name, "format": None, "encoding": None, "sheet": None, "columns": {}, "unknown_columns": [],
-        "rows": 0, "added": 0, "unchanged": 0, "conflicts": [], "errors": [error.as_issue().as_json()], "warnings": [],
-        "filled": 0, "stored": False,
-    }  # fmt: skip
+    document = nothing_read(name) | {"errors": [error.as_issue().as_json()]}
     return Outcome(document, f"{name}: {error}", ok=False)
 
 

@@ -1,6 +1,7 @@
 """Print a report."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,19 @@ _KINDS = (
     "paragraph for a paper; what-if: other label rules; estimate: error rates from a judged sample; the others are "
     "named after what they measure"
 )
+# What the contract names of each document; all of it null where nothing came of the report.
+KEYS = {
+    "error-rates": (
+        "campaign", "system", "run", "n_items", "cannot_judge", "instance", "aggregate", "all_contexts_wrong", "by",
+        "wrong_contexts_histogram", "labels", "signature",
+    ),
+    "agreement": ("n_items", "coefficients", "mean_over_pairs", "pairs", "by", "after_resolution", "signature"),
+    "statistics": ("rows",),
+    "human": ("system", "run", "split", "threshold", "labels", "rows", "signature"),
+    "artifacts": ("rule", "vocabulary", "candidates", "z_critical", "words"),
+    "bleu": ("system", "run", "n", "left_out", "score", "signature"),
+    "compound-check": ("n", "error_precision", "error_recall", "cells", "instance", "aggregate"),
+}  # fmt: skip
 TEXTS = {"md": as_markdown, "latex": as_latex, "csv": as_csv}
 
 
@@ -118,6 +132,9 @@ class Command(AssayCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         super().handle(*args, **options | {"json": options["json"] or options["format"] == "json"})
+
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return dict.fromkeys(KEYS.get(options.get("kind", ""), ()))
 
     def run(self, **options: Any) -> Outcome:
         kind = options["kind"]

@@ -1,13 +1,13 @@
 """Score a system's predictions or translations."""
 
 import json
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotation.formats.errors import RowIssue
-from annotation.management.base import AssayCommand, Outcome, changeable_campaign, write_output
+from annotation.management.base import AssayCommand, Outcome, changeable_campaign, given_paths, write_output
 from annotation.models import Campaign
 from scoring.management.commands.report import TEXTS
 from scoring.management.options import threshold_of
@@ -52,14 +52,23 @@ class Command(AssayCommand):
         as_json = options["json"] or (options["format"] == "json" and not options["output"])
         super().handle(*args, **options | {"json": as_json})
 
+    def nothing_done(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            **{name: options.get(name) or None for name in ("system", "run", "split")},
+            "threshold": None,
+            "labels": None,
+            "rows": [],
+            "signature": None,
+        }
+
     def run(self, **options: Any) -> Outcome:
         campaign = changeable_campaign(options["slug"])
-        path = Path(options["predictions"])
+        (path,) = given_paths([options["predictions"]])
         wish = _wish(campaign, options)
         try:
             submitted = submit(campaign, path, name=path.name, wish=wish, by=None)
         except SubmissionError as error:
-            return _refused(error)
+            return _refused(error, self.nothing_done(options))
         runs = over_runs(submitted.submission)
         document = submitted.document | {
             "submission": submitted.submission.pk,
@@ -101,11 +110,13 @@ def _wish(campaign: Campaign, options: dict[str, Any]) -> Wish:
     )
 
 
-def _refused(error: SubmissionError, limit: int = 50) -> Outcome:
+def _refused(error: SubmissionError, nothing: dict[str, Any], limit: int = 50) -> Outcome:
     shown = [f"error: {issue}" for issue in error.issues[:limit]]
     more = [f"… and {len(error.issues) - limit} more (see --json)"] if len(error.issues) > limit else []
     return Outcome(
-        {"errors": [_issue(issue) for issue in error.issues]}, "\n".join([*shown, *more]), ok=False
+        nothing | {"errors": [_issue(issue) for issue in error.issues]},
+        "\n".join([*shown, *more]),
+        ok=False,
     )
 
 

@@ -23,6 +23,14 @@ def test_it_matches_names_trimmed_of_every_space_and_without_case() -> None:
     assert matched.places["type"] == 3
 
 
+def test_it_names_the_letter_of_another_script_in_a_name() -> None:
+    with pytest.raises(FormatError) as error:
+        match_columns(("triple_id", "h\u0435ad", "tail"), known=("head", "tail"), needed=("head", "tail"))
+    assert error.value.message.endswith(
+        "“h\u0435ad” holds “\u0435” (U+0435), which is no letter of head; type the name anew."
+    )
+
+
 def test_it_lists_what_was_found_and_what_is_needed_where_a_column_is_missing() -> None:
     with pytest.raises(FormatError) as caught:
         match_item_columns(("head", "x" * 5000, "relation"), TRIPLE)

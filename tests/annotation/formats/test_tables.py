@@ -273,3 +273,51 @@ def test_it_refuses_a_header_without_end(data: bytes, name: str) -> None:
     """Every row is as wide as the header, so that lines of a few characters could fill the memory."""
     with pytest.raises(FormatError, match=r"1,001 columns; at most 1,000 are read\. Leave out those"):
         read_table(data, name=name)
+
+
+@pytest.mark.parametrize("text", ['[{"a": 1}]', '[{"a": 1},\n{"a": 2}]'])
+def test_it_says_that_a_file_is_one_json_array(text: str) -> None:
+    with pytest.raises(FormatError, match="The line is or begins a JSON array") as error:
+        list(read_table(text.encode(), name="t.jsonl").rows)
+    assert error.value.line == 1
+
+
+def test_it_says_that_an_array_is_begun_where_an_object_in_it_stands_on_a_line() -> None:
+    (first, *_others) = problems(read_table(b'[\n{"a": 1},\n{"a": 2}\n]', name="t.json"))
+    assert (first[0], first[2].startswith("The line is or begins a JSON array.")) == (1, True)
+
+
+def test_it_says_that_lines_of_json_end_with_a_lone_cr() -> None:
+    with pytest.raises(FormatError, match="The line holds a lone CR") as error:
+        read_table(b'{"a": 1}\r{"a": 2}\r', name="t.jsonl")
+    assert error.value.line == 1
+
+
+@pytest.mark.parametrize("first", ["sep=,", "SEP=;", "sep=\t", '"sep=,"'])
+def test_it_says_to_remove_a_line_that_is_for_a_spreadsheet(first: str) -> None:
+    with pytest.raises(FormatError, match="is meant for a spreadsheet alone") as error:
+        csv_table(first, "a,b", "1,2")
+    assert error.value.line == 1
+
+
+def test_it_warns_of_a_second_byte_order_mark() -> None:
+    table = read_table("\ufeff\ufeffa,b\n1,2\n".encode(), name="t.csv")
+    assert [(found.line, found.message) for found in table.warnings] == [
+        (1, "The file begins with more than one byte-order mark (U+FEFF); all of them were taken off.")
+    ]
+    assert read_table("\ufeffa,b\n1,2\n".encode(), name="t.csv").warnings == []
+
+
+@pytest.mark.parametrize("header", ["a,\ufeffb", '"\ufeffa",b', 'a,"\ufeffb"'])
+def test_it_says_that_a_byte_order_mark_in_the_header_does_not_count(header: str) -> None:
+    table = csv_table(header, "1,2", "\ufeff3,4")
+    list(table.rows)
+    assert [(found.line, found.message.split("; ")[1]) for found in table.warnings] == [
+        (1, "it does not count in a column's name."),
+        (3, "it was kept."),
+    ]
+
+
+def test_it_says_that_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="is a folder; name a file in it"):
+        read_table(tmp_path, name="t.csv")

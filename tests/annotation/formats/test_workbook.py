@@ -11,6 +11,7 @@ from openpyxl.chartsheet import Chartsheet
 
 from annotation.formats import workbook as module
 from annotation.formats.errors import FormatError
+from annotation.formats.number_formats import shown_number
 from annotation.formats.rows import Table
 from annotation.formats.tables import FIRST_ROWS, read_table
 from tests.annotation.formats.files import contents, lines_of, problems, workbook
@@ -20,6 +21,12 @@ _SPREADSHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main
 
 def read(*rows: Sequence[object], **others: list[list[object]]) -> Table:
     return read_table(workbook(*rows, others=others), name="t.xlsx")
+
+
+def saved(book: Workbook) -> bytes:
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
 
 
 def with_part(data: bytes, part: str, text: str) -> bytes:
@@ -137,6 +144,105 @@ def test_it_reads_dates_in_iso_form_and_warns_once_a_column() -> None:
         ("1 day, 1:00:00", "2026-01-02"),
     ]
     assert [(w.line, w.column) for w in table.warnings] == [(2, "a"), (3, "b")]
+
+
+@pytest.mark.parametrize(
+    ("value", "number_format", "shown", "text"),
+    [
+        (5, "000", "005", "5"),
+        (0.5, "0%", "50%", "0.5"),
+        (3.1, "0.00", "3.10", "3.1"),
+        (1234, "#,##0", "1,234", "1234"),
+    ],
+)
+def test_it_warns_of_a_number_in_a_column_of_texts_that_is_shown_otherwise(
+    value: float, number_format: str, shown: str, text: str
+) -> None:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["triple_id", " Tail ", "label"], ["a", value, value], ["b", value, value]):
+        sheet.append(row)
+        for cell in sheet[sheet.max_row]:
+            cell.number_format = number_format
+    table = read_table(saved(book), name="t.xlsx")
+    assert contents(table) == [("a", text, text), ("b", text, text)]
+    (warning,) = table.warnings
+    assert (warning.line, warning.column) == (2, " Tail ")
+    assert f"cell B2 shows {shown} and is read as {text}." in warning.message
+
+
+@pytest.mark.parametrize("value", [1234567890123456, -1.234567890123457e16])
+def test_it_says_that_a_workbook_keeps_fifteen_digits_of_an_id(value: float) -> None:
+    table = read(["triple_id", "label"], [999999999999999, value], [value, value])
+    list(table.rows)
+    (warning,) = table.warnings
+    assert (warning.line, warning.column) == (3, "triple_id")
+    assert warning.message.startswith("Cell A3 holds a number of 1")
+    assert "a workbook keeps the first 15 digits" in warning.message
+
+
+def test_a_number_that_is_shown_as_it_is_read_is_no_warning() -> None:
+    table = read(["triple_id", "head"], [5, 0.5], [7, "x"])
+    assert contents(table) == [("5", "0.5"), ("7", "x")]
+    assert table.warnings == []
+
+
+@pytest.mark.parametrize("value", ["1e999999999", "nan", "-inf", "1e-400"])
+def test_a_number_without_measure_is_still_read(value: str) -> None:
+    rows = f'<row r="1"><c t="str"><v>head</v></c></row><row r="2"><c><v>{value}</v></c></row>'
+    assert len(list(with_sheet(rows).rows)) == 1
+    assert shown_number(value, "#,##0.00") in (None, "0.00")
+
+
+def test_it_names_the_range_of_merged_cells() -> None:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["a", "b"], ["1", "x"], ["2", "y"], ["3", "z"]):
+        sheet.append(row)
+    sheet.merge_cells("B2:B3")
+    sheet.merge_cells("F2:F3")
+    table = read_table(saved(book), name="t.xlsx")
+    assert contents(table) == [("1", "x"), ("2", ""), ("3", "z")]
+    (warning,) = table.warnings
+    assert (warning.line, warning.column) == (3, "b")
+    assert warning.message.startswith("The cells B2:B3 are merged")
+
+
+def test_it_reads_the_first_sheet_that_can_be_seen_and_says_so() -> None:
+    book = Workbook()
+    hidden = book.active
+    assert hidden is not None
+    hidden.title = "old"
+    hidden.append(["a"])
+    hidden.append(["not this"])
+    hidden.sheet_state = "hidden"
+    visible = book.create_sheet("new")
+    visible.append(["a"])
+    visible.append(["this"])
+    table = read_table(saved(book), name="t.xlsx")
+    assert contents(table) == [("this",)]
+    assert table.sheet == "new"
+    assert table.warnings[0].message == (
+        "The first sheet, “old”, is hidden: the first that can be seen, “new”, is read."
+    )
+    assert "These hold something too: “old”" in table.warnings[1].message
+
+
+def test_it_warns_of_hidden_rows_with_their_number() -> None:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["a"], ["1"], ["2"], ["3"], [None]):
+        sheet.append(row)
+    for line in (3, 4, 5):
+        sheet.row_dimensions[line].hidden = True
+    table = read_table(saved(book), name="t.xlsx")
+    assert contents(table) == [("1",), ("2",), ("3",)]
+    (warning,) = table.warnings
+    assert (warning.line, warning.column) == (3, None)
+    assert warning.message.startswith("2 rows are hidden in the workbook")
 
 
 def test_it_reads_escaped_characters_and_formatted_runs_from_shared_strings() -> None:

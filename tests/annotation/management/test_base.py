@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import ManagementUtility
 from django.db import DatabaseError, OperationalError, ProgrammingError
 
 from annotation.management.base import describe_issues, unusable
@@ -42,6 +43,45 @@ def test_a_database_without_tables_is_one_plain_sentence(
     document, end = json.JSONDecoder().raw_decode(said[said.index("{") :])
     assert document["errors"] == [{"line": None, "column": None, "message": sentence}]
     assert said[said.index("{") + end :].strip() in ("", sentence)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key", "sentence"),
+    [
+        (
+            ("assign_parts", "main", "--experts", "a,b", "--seed", "x"),
+            "parts",
+            "argument --seed: invalid int",
+        ),
+        (
+            ("create_campaign", "main", "--protocol", "nope"),
+            "campaign",
+            "argument --protocol: invalid choice",
+        ),
+        (("report", "main", "--kind", "bogus"), "errors", "argument --kind: invalid choice"),
+        (("import_items", "main"), "warnings", "the following arguments are required: FILE"),
+    ],
+    ids=lambda given: given[0] if isinstance(given, tuple) else "",
+)
+def test_a_wrong_call_has_its_document_too(
+    arguments: tuple[str, ...], key: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        ManagementUtility(["manage.py", *arguments, "--json"]).execute()
+
+    assert end.value.code == 2
+    said = capsys.readouterr()
+    document = json.loads(said.out)
+    assert key in document
+    (found,) = document["errors"]
+    assert sentence in found["message"]
+    assert sentence in said.err
+
+
+def test_a_wrong_call_without_a_document_prints_nothing_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        ManagementUtility(["manage.py", "report", "main", "--kind", "bogus"]).execute()
+    assert capsys.readouterr().out == ""
 
 
 def failing(error: Exception, monkeypatch: pytest.MonkeyPatch, cause: Exception | None = None) -> None:

@@ -67,10 +67,6 @@ def test_it_takes_any_plain_address(slug: str) -> None:
         ("../x", [], "cannot be an address"),
         ("", [], "cannot be an address"),
         ("x" * 81, [], "at most 80"),
-        ("x", ["--annotators-per-item", "0"], "1 to 100 experts"),
-        ("x", ["--annotators-per-item", "40000"], "1 to 100 experts"),
-        ("x", ["--seed", "-1"], "A seed is a whole number"),
-        ("x", ["--seed", str(2**31)], "A seed is a whole number"),
         ("x", ["--title", "t" * 201], "at most 200 characters"),
         ("x", ["--title", "a\r\nX-Evil: 1"], "The title holds U+000D, which cannot be seen"),
         ("x", ["--title", "\u202eeltit"], "The title holds U+202E, which cannot be seen"),
@@ -80,6 +76,23 @@ def test_it_takes_any_plain_address(slug: str) -> None:
 def test_it_refuses_what_no_campaign_can_be(slug: str, options: list[str], sentence: str) -> None:
     ran = run("create_campaign", slug, "--protocol", "triple", *options, "--json")
     assert ran.code == 1
+    assert sentence in ran.document["errors"][0]["message"]
+    assert sentence in ran.err
+    assert not Campaign.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--annotators-per-item", "0"], "1 to 100 experts"),
+        (["--annotators-per-item", "40000"], "1 to 100 experts"),
+        (["--seed", "-1"], "A seed is a whole number"),
+        (["--seed", str(2**31)], "A seed is a whole number"),
+    ],
+)
+def test_a_number_that_no_campaign_can_have_is_a_wrong_call(options: list[str], sentence: str) -> None:
+    ran = run("create_campaign", "x", "--protocol", "triple", *options, "--json")
+    assert ran.code == 2
     assert sentence in ran.document["errors"][0]["message"]
     assert sentence in ran.err
     assert not Campaign.objects.exists()
@@ -142,6 +155,48 @@ def test_it_says_why_a_file_cannot_be_read_at_all(
             assert sentence in error["message"]
             assert set(ran.document) >= IMPORT_KEYS
             assert sentence in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ((), "The file has 2 rows and the campaign 1 item:"),
+        (("--column", "nope"), "lacks the column"),
+        (("--annotator", "n" * 200), "is longer than 150 characters"),
+    ],
+)
+def test_judgements_that_come_to_nothing_have_the_document_of_others(
+    options: tuple[str, ...], sentence: str, tmp_path: Path
+) -> None:
+    load_rows(new_campaign(slug="main"), triples(2 if "--annotator" in options else 1), tmp_path)
+    path = write_csv(tmp_path / "judged.csv", [{"label": 1}, {"label": 0}])
+    ran = run("import_annotations", "main", path, "--by-position", *options, "--json")
+    assert ran.code == 1
+    assert set(ran.document) >= IMPORT_KEYS | {"annotators", "without_item"}
+    assert (ran.document["file"], ran.document["rows"], ran.document["added"]) == ("judged.csv", 0, 0)
+    assert sentence in ran.document["errors"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("compounds_text", "sentence"),
+    [("a b\n", "has 1"), ("a compound\n" * 4 + "a\0b\n", "U+0000"), ("", "has 0")],
+)
+def test_a_test_set_that_comes_to_nothing_has_the_document_of_others(
+    compounds_text: str, sentence: str, tmp_path: Path
+) -> None:
+    new_campaign("compound", slug="main")
+    files: list[object] = []
+    for name, text in [("sources", "s\n" * 5), ("references", "r\n" * 5), ("translations", "t\n" * 5)]:
+        (tmp_path / f"NP.{name}").write_text(text)
+        files += [f"--{name}", tmp_path / f"NP.{name}"]
+    (tmp_path / "NP.compound").write_text(compounds_text)
+    ran = run(
+        "import_cognition", "main", *files, "--compounds", tmp_path / "NP.compound", "--system", "b", "--json"
+    )
+    assert ran.code == 1
+    assert set(ran.document) >= IMPORT_KEYS | {"judgements", "differing_sources"}
+    assert ran.document["file"] == "NP"
+    assert sentence in ran.document["errors"][0]["message"]
 
 
 def test_it_says_that_a_file_is_not_there(tmp_path: Path) -> None:
@@ -379,3 +434,46 @@ def test_parts_without_units_are_neither_shown_nor_stored(tmp_path: Path) -> Non
     assert "0 units" not in ran.out
     assert list(Part.objects.values_list("index", flat=True)) == [0]
     assert verify(campaign) == []
+
+
+def test_it_says_how_many_parts_stay_empty(tmp_path: Path) -> None:
+    load_rows(new_campaign(), triples(5), tmp_path)
+    asked = ("assign_parts", "main", "--experts", "ada,bo", "--parts", "8")
+    said = (
+        "3 of the 8 parts stay empty and are given to nobody, since there are fewer units than parts: ask for fewer "
+        "parts."
+    )
+    assert run_json(*asked, "--preview")["warnings"] == [said]
+    assert said in run(*asked, "--preview").out
+    assert run_json(*asked[:4], "--preview")["warnings"] == []
+
+
+@pytest.mark.parametrize("parts", ["1002", "40000"])
+def test_more_parts_than_anybody_wants_are_a_wrong_call(parts: str, tmp_path: Path) -> None:
+    load_rows(new_campaign(), triples(5), tmp_path)
+    ran = run("assign_parts", "main", "--experts", "ada,bo", "--parts", parts, "--json")
+    assert ran.code == 2
+    assert "parts are too many; ask for at most 1,000." in ran.document["errors"][0]["message"]
+    assert not Part.objects.exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--preview",)])
+def test_where_all_is_given_out_it_lists_nothing_that_is_not_stored(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    load_rows(new_campaign(), triples(5), tmp_path)
+    run_json("assign_parts", "main", "--experts", "ada,bo")
+    document = run_json("assign_parts", "main", "--experts", "eve,fay", *options)
+    assert document["warnings"] == ["Every unit has its experts already."]
+    assert (document["parts"], document["loads"], document["pairs"]) == ([], {}, [])
+    assert not Membership.objects.filter(user__username="eve").exists()
+
+
+@pytest.mark.parametrize("command", ["import_items", "import_annotations"])
+def test_a_folder_or_an_empty_name_is_a_wrong_call(command: str, tmp_path: Path) -> None:
+    new_campaign()
+    write_csv(tmp_path / "items.csv", triples(1))
+    folder = run(command, "main", tmp_path, "--json")
+    assert (folder.code, "is a folder: name a file in it" in folder.err) == (2, True)
+    empty = run(command, "main", "", "--json")
+    assert (empty.code, empty.err.strip()) == (2, "The name of a FILE is empty.")

@@ -17,6 +17,7 @@ from annotation.models import (
     ImportBatch,
     Item,
     Output,
+    System,
     Unit,
 )
 from annotation.services import import_store, imports
@@ -341,6 +342,44 @@ def test_it_reads_both_systems_of_one_file(tmp_path: Path) -> None:
     rates = run("report", campaign.slug, "--kind", "error-rates", "--json")
     assert rates.code == 1
     assert "name one: “base”, “large”. See --system, --run." in rates.err
+
+
+@pytest.mark.parametrize("options", [{"system": "git\u200b"}, {"system": "git", "run": "1\x07"}])
+def test_it_refuses_a_name_of_a_system_or_run_that_cannot_be_seen_whole(
+    options: dict[str, str], tmp_path: Path
+) -> None:
+    campaign = new_campaign("compound")
+    refused = load_rows(campaign, compounds(1), tmp_path, **options)
+    assert [(issue.line, issue.column) for issue in refused.errors] == [(2, [*options][-1])]
+    assert ", which cannot be seen; leave it out." in refused.errors[0].message
+    assert not Output.objects.exists()
+
+
+def test_a_system_that_was_named_so_before_stays_so(tmp_path: Path) -> None:
+    campaign = new_campaign("compound")
+    load_rows(campaign, compounds(1), tmp_path, system="git")
+    System.objects.update(name="git\u200b")
+    assert load_rows(campaign, compounds(1), tmp_path, system="git\u200b").unchanged == 5
+
+
+@pytest.mark.parametrize("name", ["Git", "ｇｉｔ", " git"])
+def test_it_warns_of_a_new_system_that_is_written_like_a_known_one(name: str, tmp_path: Path) -> None:
+    campaign = new_campaign("compound")
+    assert not load_rows(campaign, compounds(1), tmp_path, system="git").warnings
+    assert not load_rows(campaign, compounds(1), tmp_path, system="git", run="2").warnings
+    (warning,) = load_rows(campaign, compounds(1), tmp_path, system=name).warnings
+    assert (warning.line, warning.column) == (2, "system")
+    assert f"The system “{name}” is new, and is written like “git” but for case" in warning.message
+    assert not load_rows(campaign, compounds(1), tmp_path, system=name).warnings
+
+
+def test_it_warns_of_rows_without_a_system_where_others_are_named(tmp_path: Path) -> None:
+    campaign = new_campaign("compound")
+    load_rows(campaign, compounds(1), tmp_path, system="git")
+    (warning,) = load_rows(campaign, compounds(1), tmp_path).warnings
+    assert (warning.line, warning.column) == (None, "system")
+    assert warning.message.startswith("5 rows name no system, and the campaign holds translations of “git”")
+    assert not load_rows(campaign, compounds(1), tmp_path).warnings
 
 
 def test_it_takes_a_withdrawn_item_for_there_already(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_it_ends_with_2_where_people_and_design_do_not_fit(
 @pytest.mark.parametrize("seed", ["-1", "2147483648"])
 def test_it_refuses_a_seed_that_cannot_be_kept(campaign: Campaign, seed: str) -> None:
     ran = run("assign_parts", campaign.slug, "--experts", "ada,bo", "--seed", seed, "--json")
-    assert ran.code == 1
+    assert ran.code == 2
     assert "A seed is a whole number" in ran.document["errors"][0]["message"]
     assert nothing_stored()
 

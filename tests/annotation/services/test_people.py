@@ -80,6 +80,21 @@ def test_it_creates_nobody_where_one_name_is_refused(cast: Cast, names: list[str
     assert not User.objects.filter(username="new").exists()
 
 
+def test_it_says_how_an_account_that_came_with_judgements_is_opened(cast: Cast) -> None:
+    User.objects.create_user("released", is_active=False)
+
+    with pytest.raises(Refused) as refused:
+        find_or_create_experts(["released"], cast.mei)
+
+    assert refused.value.message.startswith(
+        "The account of “released” is closed: the name came with judgements"
+    )
+    assert "press “Open again” beside the name on the page “People”" in refused.value.message
+    deactivate(cast.lin, None)
+    with pytest.raises(Refused, match=r"The account of “lin” is closed\.$"):
+        find_or_create_experts(["lin"], cast.mei)
+
+
 def test_it_refuses_somebody_whose_account_is_closed(cast: Cast) -> None:
     User.objects.filter(pk=cast.lin.pk).update(is_active=False)
 

@@ -95,6 +95,14 @@ def test_it_warns_of_an_expert_with_nothing_to_judge(mei: User, tmp_path: Path) 
     assert "Nothing to judge for" not in text_of(client.post(ASSIGN, FOUR | {"names": "a\nb"}))
 
 
+def test_it_says_how_many_parts_stay_empty(mei: User, tmp_path: Path) -> None:
+    campaign_of(mei, tmp_path, n=3)
+    client = client_of(mei)
+
+    assert "1 of the 4 parts stays empty and is given to nobody" in text_of(client.post(ASSIGN, FOUR))
+    assert "is given to nobody" not in text_of(client.post(ASSIGN, FOUR | {"names": "a\nb"}))
+
+
 def test_it_warns_of_names_without_an_account(mei: User, tmp_path: Path) -> None:
     campaign = campaign_of(mei, tmp_path)
     assign_parts(campaign, experts=["zoe", "ada"], design="cyclic", sample=2, seed=1, by=mei)

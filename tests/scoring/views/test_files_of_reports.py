@@ -221,6 +221,7 @@ def test_an_empty_reference_is_refused_by_name(mei: User, one: Campaign, tmp_pat
     ran = run("report", "main", "--kind", "bleu", "--texts", tmp_path / "t.csv", "--json")
     assert ran.code == 1
     assert ran.document["errors"][0]["line"] == 3
+    assert {"system", "run", "n", "left_out", "score", "signature"} < set(ran.document)
     assert "2 pairs have an empty reference, lines 3, 4" in ran.err
     page = client_of(mei).post(f"{REPORTS}texts/", {"texts": sent(data, "t.csv")})
     assert page.status_code == 400
