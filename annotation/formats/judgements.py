@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from annotation.formats.cells import excerpt, is_blank, whole_number
 from annotation.formats.columns import Record, given_text, match_columns, needed_texts, yes_or_no
@@ -151,6 +151,10 @@ class _Judgements(Reading[JudgementRow]):
             )
         remarks = self._remarks(record, problems)
         label = self._label(record, remarks.cannot_judge, problems)
+        if remarks.detail and label != get_protocol(self.protocol).scale[0].score:
+            message = say("A detail stands beside the third answer only; it was left out.")
+            self.warnings.append(RowIssue(record.line, "detail", message))
+            remarks = replace(remarks, detail="")
         revision = _number(record, "revision", MAX_REVISION, problems)
         slot = _number(record, "slot", MAX_SLOT, problems)
         seconds = _seconds(record, problems)

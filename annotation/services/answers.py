@@ -13,10 +13,10 @@ writes a session, nothing depends on the campaign's size:
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.urls import reverse
@@ -37,6 +37,7 @@ from annotation.services.seat_numbers import number_of
 from annotation.services.sheets import Answer, Saved, Sheet
 
 _USUAL = {name: default_wording(name) for name in PROTOCOLS}
+T = TypeVar("T")
 NOTE_LIMIT = 500  # code points, counted alike in the browser
 
 
@@ -184,6 +185,8 @@ def checked(answer: Answer, *, place: Place) -> Answer:
     protocol = get_protocol(place.protocol)
     if bool(answer.label) == bool(answer.cannot_judge):
         raise ProtocolError(_("An answer is a label or “cannot judge” with its cause: one of the two."))
+    if answer.detail and place.protocol == Campaign.Protocol.COMPOUND:
+        raise ProtocolError(_("A detail is given beside the third answer of a triple; a compound has none."))
     wording = place.own_wording or _USUAL[place.protocol]
     answer = replace(_in_codes(answer, protocol.cannot_judge_causes, wording), note=answer.note.strip())
     _check_note(answer.note)
@@ -193,10 +196,30 @@ def checked(answer: Answer, *, place: Place) -> Answer:
         _check_why(answer, place, wrong=lowest)
         return replace(answer, label=label, detail="")
     _check_why(answer, place, wrong=False)
-    detail = answer.detail or (_detail_of(answer.label, wording) if place.zero_detail else "")
+    named = _detail_of(answer.label, wording)
+    if answer.detail:
+        _check_detail(answer, named if named != protocol.scale[0].key else "", lowest=lowest)
+    detail = answer.detail or (named if place.zero_detail else "")
     if lowest and place.zero_detail and not detail:
         raise ProtocolError(_("Say which it is: rarely, never, ambiguous or invalid."))
     return replace(answer, label=label, detail=detail if lowest else "")
+
+
+def _check_detail(answer: Answer, named: str, *, lowest: bool) -> None:
+    """A detail stands beside the third answer only, and beside no label that names another; `named` is what the label
+    names, "" where it is the third answer as a whole.
+    """
+    if not lowest:
+        raise ProtocolError(
+            _(
+                "A detail says which it is of rarely, never, ambiguous and invalid: it stands beside no other answer."
+            )
+        )
+    if named not in {"", answer.detail}:
+        raise ProtocolError(
+            _("The label says “%(label)s” and the detail “%(detail)s”; an answer is one of the two.")
+            % {"label": named, "detail": answer.detail}
+        )
 
 
 def _check_why(answer: Answer, place: Place, *, wrong: bool) -> None:
@@ -225,8 +248,14 @@ def _in_codes(answer: Answer, causes: Sequence[Choice], wording: Wording) -> Ans
         cannot_judge=_code_of(answer.cannot_judge, causes),
         problem=_code_of(answer.problem, causes),
         detail=_code_of(answer.detail, (*wording.details, *ZERO_DETAILS)),
-        reasons=tuple(_code_of(reason, wording.reasons or WRONG_REASONS) for reason in answer.reasons),
+        reasons=_once(_code_of(reason, wording.reasons or WRONG_REASONS) for reason in answer.reasons),
+        atoms=_once(answer.atoms),
     )
+
+
+def _once(named: Iterable[T]) -> tuple[T, ...]:
+    """Each of them once, in the order given."""
+    return tuple(dict.fromkeys(named))
 
 
 def _code_of(given: str, choices: Sequence[Choice]) -> str:
