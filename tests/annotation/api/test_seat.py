@@ -411,8 +411,21 @@ def wrong_bodies(screen: dict[str, Any]) -> list[Any]:
         with_row(detail="\0"), with_row(detail="d" * 35), with_row(reasons=["\0"]), with_row(reasons=["lazy"]),
         with_row(atoms=[-1]), with_row(atoms=[2**70]), with_row(problem="\0"), with_row(flag="perhaps"),
         with_row(atoms=[0]), with_row(reasons=["missing"]), {**whole, "guideline": 0}, {**whole, "guideline": 2**64},
+        {**whole, "foo": 1}, {**whole, "x" * 10_000: 1}, {**whole, "\u0001": 1}, with_row(notes="a"),
+        {**whole, "conditions": {"dispaly": "alone"}},
         {**whole, "conditions": {"language": "fr"}}, {**whole, "conditions": {"reference": 1}},
     ]  # fmt: skip
+
+
+def test_it_names_a_member_that_there_is_not(ada: Program) -> None:
+    screen = first(ada)
+    body = answers(screen)
+    body["answers"][0]["notes"] = "a slip"
+    answer = ada.post(place(screen), body)
+    assert (answer.status_code, answer.json()["detail"]) == (
+        400,
+        "The body is not as it should be: Object contains unknown field `notes` - at `$.answers[0]`.",
+    )
 
 
 def test_it_answers_every_wrong_body_with_a_sentence(ada: Program) -> None:
@@ -433,7 +446,10 @@ def test_no_body_is_nested_so_deeply_that_an_address_breaks(ada: Program) -> Non
         answer = ada.post(address, b'{"x":' * 200_000)
         assert (answer.status_code, answer.json()) == (
             400,
-            {"detail": "The body is nested too deeply.", "code": "invalid"},
+            {
+                "detail": "The body is not as it should be: Object contains unknown field `x`.",
+                "code": "invalid",
+            },
         )
 
 

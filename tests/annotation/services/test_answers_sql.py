@@ -309,11 +309,12 @@ def test_a_third_answer_is_named_by_its_detail_in_both_languages(
 @pytest.mark.parametrize(
     ("label", "detail", "sentence"),
     [
-        ("1", "never", "it stands beside no other answer"), ("sometimes", "invalid", "it stands beside no other answer"),
+        ("1", "never", "it stands beside no other answer"),
+        ("sometimes", "invalid", "it stands beside no other answer"),
         ("invalid", "never", "The label says “invalid” and the detail “never”"),
         ("从不", "rarely", "The label says “never” and the detail “rarely”"),
     ],
-)  # fmt: skip
+)
 def test_a_detail_that_contradicts_the_answer_is_refused(
     label: str, detail: str, sentence: str, asks: bool
 ) -> None:
