@@ -35,6 +35,7 @@ _OWN = (
 ROUNDS = ("dry_run", "main", "resolution", "rejudgement", "spot_check", "repeat")
 MAIN = "main"
 IMPORTED_ROUNDS = (MAIN, "repeat")  # what was judged again, or in another round, has no way in
+_MOST_SECONDS = 999_999_999
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+")
 MAX_REVISION = 9_999
 MAX_SLOT = 99
@@ -343,8 +344,9 @@ def _seconds(record: Record, problems: list[RowIssue]) -> float | None:
         return None
     if not _SECONDS.fullmatch(fold_key(text)):
         message = say(
-            "“{text}” is not a number of seconds; write a number such as 12.5, or nothing.",
+            "“{text}” is not a number of seconds from 0 to {highest}; write a number such as 12.5, or nothing.",
             text=excerpt(text),
+            highest=_MOST_SECONDS,
         )
         problems.append(RowIssue(record.line, "seconds", message))
         return None

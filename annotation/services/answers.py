@@ -31,7 +31,15 @@ from annotation.protocol.triple import ZERO_DETAILS
 from annotation.protocol.wording import Wording, default_wording
 from annotation.services import answers_sql
 from annotation.services.answers_sql import FellShort, NotFound, Place
-from annotation.services.errors import KeptAside, KeyReused, NotAcknowledged, NotYours, Refused, Stale
+from annotation.services.errors import (
+    KeptAside,
+    KeyReused,
+    NotAcknowledged,
+    NotYours,
+    Refused,
+    SignedOut,
+    Stale,
+)
 from annotation.services.screens import MAX_SCREENS, screens_of
 from annotation.services.seat_numbers import number_of
 from annotation.services.sheets import Answer, Saved, Sheet
@@ -65,9 +73,9 @@ def save_answers(
     `language` is that of the page, stored with the other conditions under which the answers were given.
     `admit` looks at the account as it stands in the database, for callers that have not (a session whose
     password has changed since is not admitted). An answer is stored under the version of the guidelines that it says,
-    or under the last one its author knows: never under one they have not acknowledged. Raises NotYours, KeyReused,
-    Stale, NotAcknowledged, and Refused or ProtocolError for what is wrong with the answers. Sent again with the same
-    key and body, it returns what was stored first.
+    or under the last one its author knows: never under one they have not acknowledged. Raises NotYours, SignedOut,
+    KeyReused, Stale, NotAcknowledged, and Refused or ProtocolError for what is wrong with the answers. Sent again with
+    the same key and body, it returns what was stored first.
     """
     _check_rows(sheet)
     attempt = _Attempt(sheet, slug, expert_id, source, after, min(count, MAX_SCREENS), language)
@@ -82,7 +90,7 @@ def save_answers(
     except NotFound:
         raise NotYours(_("There is no such unit among your work.")) from None
     if not (place.is_active and admit(place)):
-        raise NotYours(_("There is no such unit among your work."))
+        raise SignedOut(_("There is no such unit among your work."))
     _refuse_unread(place, sheet, slug=slug)
     found = attempt.at(place)
     try:
@@ -320,11 +328,18 @@ def _explain(attempt: _Write) -> tuple[list[Saved], list[answers_sql.Row]]:
     if late:
         return _keep_aside(attempt, late)
     _refuse_what_is_closed(rows)
+    current = [current_answer(row) for row in rows]
+    stored_at = {row.pk: row.revision for row in rows}
+    if any(answer.revision > stored_at.get(answer.assignment, answer.revision) for answer in sheet.answers):
+        raise Stale(
+            _("A row names a revision that it has not reached; name the one at which it stands now."),
+            current=current,
+        )
     raise Stale(
         _(
             "This was answered elsewhere in the meantime: look at the answer that is stored, and change it if need be."
         ),
-        current=[current_answer(row) for row in rows],
+        current=current,
     )
 
 

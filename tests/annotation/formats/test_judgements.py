@@ -72,7 +72,9 @@ def test_it_tells_the_outputs_of_systems_apart() -> None:
 
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "1_0", "1e3", "twelve"])
 def test_it_reports_times_that_are_none(text: str) -> None:
-    assert places(compound("item_id,annotator,label,seconds", f"d1,a,1,{text}")) == [(2, "seconds")]
+    found = compound("item_id,annotator,label,seconds", f"d1,a,1,{text}")
+    assert places(found) == [(2, "seconds")]
+    assert "from 0 to 999999999" in found.errors[0].message
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "x"])
