@@ -275,7 +275,7 @@ Name = Annotated[str, Meta(max_length=100, pattern=r"^[^\x00]*$")]
 Cell = str | float | int | bool | None
 
 
-class SubmissionBody(Struct):
+class SubmissionBody(Struct, forbid_unknown_fields=True):
     """One run of a system: a row for each item, its columns as in a file."""
 
     system: Name

@@ -35,7 +35,7 @@ Cell = str | list[str]
 FORMATS = ("jsonl", "csv")
 
 
-class AnswersBody(Struct):
+class AnswersBody(Struct, forbid_unknown_fields=True):
     """What a model said: a row for each hypothesis or choice, its columns as in a file."""
 
     system: Name

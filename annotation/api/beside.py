@@ -44,7 +44,7 @@ def _moved(request: Request, slug: str, unit: int, move: Callable[..., int]) -> 
     return Response({"queue": queue})
 
 
-class QuestionBody(Struct):
+class QuestionBody(Struct, forbid_unknown_fields=True):
     """A question to the campaign's managers."""
 
     client_key: UUID

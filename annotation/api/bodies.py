@@ -23,7 +23,7 @@ MOST_ROWS = 1000  # of a screen: a compound side by side holds every distinct tr
 Word = Annotated[str, Meta(max_length=40, pattern=r"^[^\x00]*$")]
 
 
-class AnswerBody(Struct):
+class AnswerBody(Struct, forbid_unknown_fields=True):
     """One row's answer: a label in any accepted spelling, or the cause why it cannot be judged.
 
     `assignment` is the number under which the caller was given the row.
@@ -62,7 +62,7 @@ def _label(given: str | float | bool | None) -> str:
     return "" if given is None else str(given)
 
 
-class ConditionsBody(Struct, omit_defaults=True):
+class ConditionsBody(Struct, omit_defaults=True, forbid_unknown_fields=True):
     """What stood before the expert when they answered; what is not said is taken from the request and the campaign.
 
     `rest`: how many rows of a compound were answered by “rest correct”, the key `a` or its button. `display`: whether
@@ -76,7 +76,7 @@ class ConditionsBody(Struct, omit_defaults=True):
     display: Literal["alone", "side_by_side"] | None = None
 
 
-class SheetBody(Struct):
+class SheetBody(Struct, forbid_unknown_fields=True):
     """The answers to one screen. `guideline` is the id of the version they were given under; left out, or one that
     their author has not acknowledged, it is the last one they know.
     """
@@ -119,13 +119,13 @@ class UnitSheetBody(SheetBody, kw_only=True):
     unit: Id
 
 
-class SheetsBody(Struct):
+class SheetsBody(Struct, forbid_unknown_fields=True):
     """The answers to several screens, in the order in which they were given."""
 
     sheets: Annotated[list[UnitSheetBody], Meta(min_length=1, max_length=20)]
 
 
-class LaterBody(Struct):
+class LaterBody(Struct, forbid_unknown_fields=True):
     """The rows of the screen to put at the end of one's part."""
 
     assignments: Annotated[list[Id], Meta(min_length=1, max_length=MOST_ROWS)]
@@ -133,17 +133,20 @@ class LaterBody(Struct):
 
 B = TypeVar("B", bound=Struct)
 
+_MESSAGE = 300  # characters of what is wrong, which may quote a name of any length
 _NULL = {"type": "null"}
 
 
 def read_body(request: HttpRequest, kind: type[B]) -> B:
-    """The request's JSON body; a ProtocolError says where it is not what it should be, or names a member twice."""
+    """The request's JSON body; a ProtocolError says where it is not what it should be, or holds an unknown member, or
+    one twice.
+    """
     try:
         body = msgspec.json.decode(request.body, type=kind)
         refuse_twice(request.body.decode())
         return body
     except msgspec.ValidationError as error:
-        raise ProtocolError(f"The body is not as it should be: {error}.") from None
+        raise ProtocolError(f"The body is not as it should be: {excerpt(str(error), _MESSAGE)}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError, json.JSONDecodeError):
         raise ProtocolError("The body is not JSON in UTF-8.") from None
     except RecursionError:

@@ -7,7 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.defaults import page_not_found
 from rest_framework import status
-from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.exceptions import APIException, NotAuthenticated, ValidationError
 from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -21,6 +21,7 @@ from annotation.services.errors import (
     NoticeUnread,
     NotYours,
     Refused,
+    SignedOut,
     Stale,
 )
 from annotation.services.sentences import translated
@@ -37,6 +38,9 @@ _REFUSALS: dict[type[Refused], tuple[int, str]] = {
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     """What went wrong, for a program and for the person behind it."""
+    if isinstance(error, SignedOut):
+        error = NotAuthenticated()
+        error.auth_header = "Bearer"  # type: ignore[attr-defined]
     for kind, (code, name) in _REFUSALS.items():
         if isinstance(error, kind):
             return _response(code, name, error.message)
@@ -63,7 +67,8 @@ def plain_answer(error: Exception) -> HttpResponse | None:
     if response is None:
         return None
     body = JSONRenderer().render(response.data)
-    return HttpResponse(body, status=response.status_code, content_type="application/json")
+    kept = {name: text for name, text in response.items() if name == "WWW-Authenticate"}
+    return HttpResponse(body, status=response.status_code, headers=kept, content_type="application/json")
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -15,7 +15,7 @@ from annotation.api.expert import expert_in
 from annotation.services.hours import record
 
 
-class TimeBody(Struct):
+class TimeBody(Struct, forbid_unknown_fields=True):
     """How long the guidelines, practice or a discussion were before somebody."""
 
     kind: Literal["guideline", "practice", "discussion"]

@@ -9,6 +9,8 @@ from rest_framework.request import Request
 
 from annotation.models import User
 
+LARGEST_NUMBER = 10**15 - 1
+
 
 def person(request: Request) -> User:
     """Who asks; the permission classes have let nobody else in."""
@@ -29,8 +31,8 @@ def whole_number(request: Request, name: str, default: int | None = None) -> int
     raw = request.query_params.get(name)
     if raw is None:
         return default
-    if not (raw.isascii() and raw.isdigit() and len(raw) < 16):
-        raise serializers.ValidationError({name: "This is a whole number."})
+    if not (raw.isascii() and raw.isdigit() and len(raw) <= len(str(LARGEST_NUMBER))):
+        raise serializers.ValidationError({name: f"This is a whole number from 0 to {LARGEST_NUMBER}."})
     return int(raw)
 
 

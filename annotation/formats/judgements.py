@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from annotation.formats.cells import excerpt, is_blank, whole_number
 from annotation.formats.columns import Record, given_text, match_columns, needed_texts, yes_or_no
@@ -35,6 +35,7 @@ _OWN = (
 ROUNDS = ("dry_run", "main", "resolution", "rejudgement", "spot_check", "repeat")
 MAIN = "main"
 IMPORTED_ROUNDS = (MAIN, "repeat")  # what was judged again, or in another round, has no way in
+_MOST_SECONDS = 999_999_999
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]*)?|\.[0-9]+")
 MAX_REVISION = 9_999
 MAX_SLOT = 99
@@ -151,6 +152,10 @@ class _Judgements(Reading[JudgementRow]):
             )
         remarks = self._remarks(record, problems)
         label = self._label(record, remarks.cannot_judge, problems)
+        if remarks.detail and label != get_protocol(self.protocol).scale[0].score:
+            message = say("A detail stands beside the third answer only; it was left out.")
+            self.warnings.append(RowIssue(record.line, "detail", message))
+            remarks = replace(remarks, detail="")
         revision = _number(record, "revision", MAX_REVISION, problems)
         slot = _number(record, "slot", MAX_SLOT, problems)
         seconds = _seconds(record, problems)
@@ -339,8 +344,9 @@ def _seconds(record: Record, problems: list[RowIssue]) -> float | None:
         return None
     if not _SECONDS.fullmatch(fold_key(text)):
         message = say(
-            "“{text}” is not a number of seconds; write a number such as 12.5, or nothing.",
+            "“{text}” is not a number of seconds from 0 to {highest}; write a number such as 12.5, or nothing.",
             text=excerpt(text),
+            highest=_MOST_SECONDS,
         )
         problems.append(RowIssue(record.line, "seconds", message))
         return None

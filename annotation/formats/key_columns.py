@@ -1,9 +1,13 @@
 """Which item a row is about, in files about items that are there: its id, or the texts that name it."""
 
+from collections.abc import Mapping
+
+from annotation.formats.cells import whole_number
 from annotation.formats.columns import MatchedColumns, Record, needed_text
 from annotation.formats.errors import FormatError, RowIssue
 from annotation.formats.keys import ItemKey, compound_key, id_key, triple_key
 from annotation.protocol.sentences import say
+from annotation.protocol.text import fold_key
 
 ITEM_IDS = ("item_id", "triple_id")  # a file has one of them, or none
 # The texts that name an item where there is no id, and that can be checked where there is one.
@@ -52,3 +56,17 @@ def key_of_texts(texts: tuple[str, ...], context_no: int | None, *, occurrence: 
 def key_texts(record: Record, protocol: str) -> dict[str, str]:
     """The cells that name the item, as given, as far as the row has them."""
     return {name: record.cells[name] for name in KEY_TEXTS[protocol] if name in record.cells}
+
+
+def text_that_differs(given: Mapping[str, str], texts: Mapping[str, str]) -> str | None:
+    """The first of the columns that name an item whose cell is not the item's; context numbers go by their value.
+
+    >>> text_that_differs({"compound": "a dog ", "context_no": "2.0"}, {"compound": "a dog", "context_no": "3"})
+    'context_no'
+    """
+    return next((name for name, text in given.items() if not _same(name, text, texts[name])), None)
+
+
+def _same(name: str, given: str, text: str) -> bool:
+    number = whole_number(given) if name == "context_no" else None
+    return fold_key(given) == fold_key(text) if number is None else str(number) == text

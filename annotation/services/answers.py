@@ -13,10 +13,10 @@ writes a session, nothing depends on the campaign's size:
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.urls import reverse
@@ -31,12 +31,21 @@ from annotation.protocol.triple import ZERO_DETAILS
 from annotation.protocol.wording import Wording, default_wording
 from annotation.services import answers_sql
 from annotation.services.answers_sql import FellShort, NotFound, Place
-from annotation.services.errors import KeptAside, KeyReused, NotAcknowledged, NotYours, Refused, Stale
+from annotation.services.errors import (
+    KeptAside,
+    KeyReused,
+    NotAcknowledged,
+    NotYours,
+    Refused,
+    SignedOut,
+    Stale,
+)
 from annotation.services.screens import MAX_SCREENS, screens_of
 from annotation.services.seat_numbers import number_of
 from annotation.services.sheets import Answer, Saved, Sheet
 
 _USUAL = {name: default_wording(name) for name in PROTOCOLS}
+T = TypeVar("T")
 NOTE_LIMIT = 500  # code points, counted alike in the browser
 
 
@@ -64,9 +73,9 @@ def save_answers(
     `language` is that of the page, stored with the other conditions under which the answers were given.
     `admit` looks at the account as it stands in the database, for callers that have not (a session whose
     password has changed since is not admitted). An answer is stored under the version of the guidelines that it says,
-    or under the last one its author knows: never under one they have not acknowledged. Raises NotYours, KeyReused,
-    Stale, NotAcknowledged, and Refused or ProtocolError for what is wrong with the answers. Sent again with the same
-    key and body, it returns what was stored first.
+    or under the last one its author knows: never under one they have not acknowledged. Raises NotYours, SignedOut,
+    KeyReused, Stale, NotAcknowledged, and Refused or ProtocolError for what is wrong with the answers. Sent again with
+    the same key and body, it returns what was stored first.
     """
     _check_rows(sheet)
     attempt = _Attempt(sheet, slug, expert_id, source, after, min(count, MAX_SCREENS), language)
@@ -81,7 +90,7 @@ def save_answers(
     except NotFound:
         raise NotYours(_("There is no such unit among your work.")) from None
     if not (place.is_active and admit(place)):
-        raise NotYours(_("There is no such unit among your work."))
+        raise SignedOut(_("There is no such unit among your work."))
     _refuse_unread(place, sheet, slug=slug)
     found = attempt.at(place)
     try:
@@ -184,6 +193,8 @@ def checked(answer: Answer, *, place: Place) -> Answer:
     protocol = get_protocol(place.protocol)
     if bool(answer.label) == bool(answer.cannot_judge):
         raise ProtocolError(_("An answer is a label or “cannot judge” with its cause: one of the two."))
+    if answer.detail and place.protocol == Campaign.Protocol.COMPOUND:
+        raise ProtocolError(_("A detail is given beside the third answer of a triple; a compound has none."))
     wording = place.own_wording or _USUAL[place.protocol]
     answer = replace(_in_codes(answer, protocol.cannot_judge_causes, wording), note=answer.note.strip())
     _check_note(answer.note)
@@ -193,10 +204,30 @@ def checked(answer: Answer, *, place: Place) -> Answer:
         _check_why(answer, place, wrong=lowest)
         return replace(answer, label=label, detail="")
     _check_why(answer, place, wrong=False)
-    detail = answer.detail or (_detail_of(answer.label, wording) if place.zero_detail else "")
+    named = _detail_of(answer.label, wording)
+    if answer.detail:
+        _check_detail(answer, named if named != protocol.scale[0].key else "", lowest=lowest)
+    detail = answer.detail or (named if place.zero_detail else "")
     if lowest and place.zero_detail and not detail:
         raise ProtocolError(_("Say which it is: rarely, never, ambiguous or invalid."))
     return replace(answer, label=label, detail=detail if lowest else "")
+
+
+def _check_detail(answer: Answer, named: str, *, lowest: bool) -> None:
+    """A detail stands beside the third answer only, and beside no label that names another; `named` is what the label
+    names, "" where it is the third answer as a whole.
+    """
+    if not lowest:
+        raise ProtocolError(
+            _(
+                "A detail says which it is of rarely, never, ambiguous and invalid: it stands beside no other answer."
+            )
+        )
+    if named not in {"", answer.detail}:
+        raise ProtocolError(
+            _("The label says “%(label)s” and the detail “%(detail)s”; an answer is one of the two.")
+            % {"label": named, "detail": answer.detail}
+        )
 
 
 def _check_why(answer: Answer, place: Place, *, wrong: bool) -> None:
@@ -225,8 +256,14 @@ def _in_codes(answer: Answer, causes: Sequence[Choice], wording: Wording) -> Ans
         cannot_judge=_code_of(answer.cannot_judge, causes),
         problem=_code_of(answer.problem, causes),
         detail=_code_of(answer.detail, (*wording.details, *ZERO_DETAILS)),
-        reasons=tuple(_code_of(reason, wording.reasons or WRONG_REASONS) for reason in answer.reasons),
+        reasons=_once(_code_of(reason, wording.reasons or WRONG_REASONS) for reason in answer.reasons),
+        atoms=_once(answer.atoms),
     )
+
+
+def _once(named: Iterable[T]) -> tuple[T, ...]:
+    """Each of them once, in the order given."""
+    return tuple(dict.fromkeys(named))
 
 
 def _code_of(given: str, choices: Sequence[Choice]) -> str:
@@ -291,11 +328,18 @@ def _explain(attempt: _Write) -> tuple[list[Saved], list[answers_sql.Row]]:
     if late:
         return _keep_aside(attempt, late)
     _refuse_what_is_closed(rows)
+    current = [current_answer(row) for row in rows]
+    stored_at = {row.pk: row.revision for row in rows}
+    if any(answer.revision > stored_at.get(answer.assignment, answer.revision) for answer in sheet.answers):
+        raise Stale(
+            _("A row names a revision that it has not reached; name the one at which it stands now."),
+            current=current,
+        )
     raise Stale(
         _(
             "This was answered elsewhere in the meantime: look at the answer that is stored, and change it if need be."
         ),
-        current=[current_answer(row) for row in rows],
+        current=current,
     )
 
 

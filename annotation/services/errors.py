@@ -23,6 +23,10 @@ class NotYours(Refused):
     """There is no such thing among what this person may touch; says nothing about what exists elsewhere."""
 
 
+class SignedOut(NotYours):
+    """Who asks is signed in no more: their account was closed, or their password changed, after they signed in."""
+
+
 class KeptAside(Refused):
     """The answer came too late to count; it is kept and shown to the manager."""
 

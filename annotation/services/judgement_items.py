@@ -7,9 +7,11 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from annotation.formats.cells import is_blank
 from annotation.formats.errors import RowIssue
 from annotation.formats.judgements import JudgementRow
-from annotation.formats.keys import compound_key, triple_key
+from annotation.formats.key_columns import text_that_differs
+from annotation.formats.keys import ItemKey, compound_key, triple_key
 from annotation.formats.rows import FileRows
 from annotation.models import Campaign, Item, Output
 from annotation.models.item import in_play
@@ -201,11 +203,11 @@ class _Index:
                 key=row.key.given[:120],
                 number=row.number,
             )
-        for name, text in row.texts.items():
-            if fold_key(text) != fold_key(self.texts_of[item][name]):
-                return say(
-                    "The {name} is not that of the item at position {number}.", name=name, number=row.number
-                )
+        name = text_that_differs(row.texts, self.texts_of[item])
+        if name is not None:
+            return say(
+                "The {name} is not that of the item at position {number}.", name=name, number=row.number
+            )
         return item
 
     def why_gone(self, row: JudgementRow) -> str | None:
@@ -234,7 +236,15 @@ class _Index:
                 key=row.key.given[:120],
                 n=len(found),
             )
-        return found[0]
+        return self._as_named(found[0], row.key, row.texts)
+
+    def _as_named(self, item: int, key: ItemKey, texts: dict[str, str]) -> int | str:
+        """The item under an id, where the texts beside the id are the item's."""
+        filled = {name: text for name, text in texts.items() if not is_blank(text)}
+        name = None if key.derived else text_that_differs(filled, self.texts_of[item])
+        if name is None:
+            return item
+        return say("The {name} is not that of the item “{key}”.", name=name, key=key.given[:120])
 
     def _named_so(self, item: int, row: JudgementRow) -> bool:
         return (row.system or "", row.run or "") in self.outputs[item]

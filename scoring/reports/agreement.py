@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from scoring.reports.table import Document, Table, coefficient, interval, p_shown, why
+from scoring.reports.table import Document, Table, coefficient, interval, p_shown, warnings, why
 
 COEFFICIENTS = {
     "raw": "Raw agreement",
@@ -72,6 +72,7 @@ def _overall(document: Document) -> Table:
         remarks = [
             f"Left out, since they were talked about in a dry run before: {document['exposed']} items."
         ]
+    remarks += document.get("warnings", [])
     columns = ("coefficient", "value", "95 % interval", "n", "why undefined")
     return Table("Agreement", columns, rows, remarks=remarks)
 
@@ -118,9 +119,9 @@ def _by(name: str, groups: Mapping[str, Document]) -> Table:
         + [coefficient(found["coefficients"][one]["value"]) for one in OF_GROUPS]
         for value, found in groups.items()
     ]
-    figures = (found["coefficients"][one] for found in groups.values() for one in OF_GROUPS)
+    figures = [found["coefficients"][one] for found in groups.values() for one in OF_GROUPS]
     columns = [name, "items", *(COEFFICIENTS[one] for one in OF_GROUPS)]
-    return Table(f"Agreement by {name}", columns, rows, why(figures))
+    return Table(f"Agreement by {name}", columns, rows, [*why(figures), *warnings(figures)])
 
 
 def _group(name: str, value: str) -> str:

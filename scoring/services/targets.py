@@ -13,12 +13,13 @@ from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.formats.cells import is_blank
 from annotation.formats.errors import RowIssue
+from annotation.formats.key_columns import text_that_differs
 from annotation.formats.keys import ItemKey, compound_key, id_key, triple_key
 from annotation.formats.rows import FileRows, in_line_order
 from annotation.formats.submissions import SubmittedRow
 from annotation.models import Campaign, Context, Item
-from annotation.protocol.text import fold_key
 from annotation.protocol.triple import CLASS_GROUPS
 from annotation.protocol.wording import read_wording
 from annotation.services.errors import Refused
@@ -328,13 +329,13 @@ def _difference(row: SubmittedRow, place: Place) -> str | None:
             "key": row.key.given[:120],
             "position": row.number,
         }
-    for name, text in row.texts.items():
-        if fold_key(text) != fold_key(place.texts[name]):
-            return _("The cell “%(column)s” is not that of the item at position %(position)d.") % {
-                "column": name,
-                "position": row.number,
-            }
-    return None
+    name = text_that_differs(row.texts, place.texts)
+    if name is None:
+        return None
+    return _("The cell “%(column)s” is not that of the item at position %(position)d.") % {
+        "column": name,
+        "position": row.number,
+    }
 
 
 def _match_by_key(
@@ -407,7 +408,21 @@ def _take(found: list[Place], same: list[SubmittedRow], needed: set[int], matchi
         _miscounted(found, same, matching)
         return
     for place, row in pairs:
+        if row.key is not None and not row.key.derived:
+            _check_texts(row, row.key, place, matching)
         matching.rows[place.pk] = row
+
+
+def _check_texts(row: SubmittedRow, key: ItemKey, place: Place, matching: _Matching) -> None:
+    """Notes the first text beside an id that is not that of the id's item."""
+    filled = {name: text for name, text in row.texts.items() if not is_blank(text)}
+    name = text_that_differs(filled, place.texts)
+    if name is not None:
+        message = _("The cell “%(column)s” is not that of the item “%(key)s”.") % {
+            "column": name,
+            "key": key.given[:120],
+        }
+        matching.issue(row, message)
 
 
 def _miscounted(found: list[Place], same: list[SubmittedRow], matching: _Matching) -> None:

@@ -73,7 +73,9 @@ def agreement(
         ac2_weights: "quadratic" (default) or "linear"; named in the signature.
 
     Returns:
-        The report; `as_json()` writes it out. Coefficients lie in −1…1, shares in 0…1.
+        The report; `as_json()` writes it out. Shares lie in 0…1; kappas, alphas and AC1 in −1…1, and so do
+        the ends of their intervals, since a resample is a table as well. The contrast coefficient has no lower end, and
+        AC2 can fall below −1 by its weights: where they or their intervals do, they carry a warning.
 
     Raises:
         ValueError: fewer than 100 resamples.

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from scoring.stats.agreement_report import NAMES, Coefficient, PairMean, undefined
+from scoring.stats.agreement_report import NAMES, Coefficient, PairMean, undefined, with_warning
 from scoring.stats.agreement_table import MISSING, Ratings
 from scoring.stats.agreement_views import place_view, pooled_sums, pooled_view, tables_only
 from scoring.stats.coefficients import (
@@ -80,7 +80,7 @@ def figures(ratings: Ratings, setting: Setting) -> Figures:
     pooled, specific = _pooled(ratings, setting)
     found = pooled | cohens | {"contrast": contrast}
     return Figures(
-        coefficients={name: found[name] for name in NAMES},
+        coefficients={name: with_warning(name, found[name]) for name in NAMES},
         contrast_share=share,
         specific=specific,
         mean_over_pairs=means,

@@ -4,7 +4,7 @@ A figure without a value says why in a sentence and by a code that stays the sam
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from annotation.protocol.sentences import say
 from scoring.stats.agreement_table import ExcludedPair
@@ -44,6 +44,18 @@ REASONS = {
     "too_many_pairs": say("too many pairs to resample together; the pairs have intervals of their own"),
 }
 
+# Figures that can lie below −1 (see `agreement`), and how to read them there.
+BELOW = {
+    "contrast": say(
+        "The contrast coefficient or its interval reaches below −1. It has no lower end: next to no contrast is "
+        "expected by chance here, so that it says little. Look at the share of contrasts instead."
+    ),
+    "gwet_ac2": say(
+        "Gwet's AC2 or its interval reaches below −1. Its weights allow that where much agreement is expected by "
+        "chance; it means that far less was found."
+    ),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Coefficient:
@@ -55,6 +67,7 @@ class Coefficient:
         n: items it rests on (with two judgements or more).
         reason_code, ci95_reason_code: keys of `REASONS`; set where value or interval is None.
         ci95_method: "bootstrap" or "dirichlet".
+        warning: what is to be kept in mind about it, as a sentence.
     """
 
     value: float | None
@@ -63,6 +76,7 @@ class Coefficient:
     reason_code: str | None = None
     ci95_reason_code: str | None = None
     ci95_method: str | None = None
+    warning: str | None = None
 
     @property
     def reason(self) -> str | None:
@@ -85,7 +99,14 @@ class Coefficient:
             "ci95_reason": self.ci95_reason,
             "ci95_reason_code": self.ci95_reason_code,
             "ci95_method": self.ci95_method,
+            "warning": self.warning,
         }
+
+
+def with_warning(name: str, found: Coefficient) -> Coefficient:
+    """The figure of that name, with how to read it where it or its interval lies below −1."""
+    reached = [number for number in (found.value, *(found.ci95 or ())) if number is not None]
+    return replace(found, warning=BELOW[name]) if name in BELOW and min(reached, default=0) < -1 else found
 
 
 def undefined(code: str, n: int) -> Coefficient:
@@ -154,7 +175,8 @@ class AgreementReport:
     signature: str
 
     def as_json(self) -> dict[str, object]:
-        """The report as `report agreement` prints it: plain values, full precision, coefficients in −1…1."""
+        """The report as `report agreement` prints it: plain values, full precision, coefficients as in `agreement`."""
+        warnings = dict.fromkeys(found.warning for found in self.coefficients.values() if found.warning)
         return {
             "n_items": self.n_items,
             "n_judgements": self.n_judgements,
@@ -175,6 +197,7 @@ class AgreementReport:
                 }
                 for pair in self.excluded
             ],
+            "warnings": [*warnings],
             "signature": self.signature,
         }
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.protocol.errors import ProtocolError
-from annotation.protocol.sentences import say
+from annotation.protocol.sentences import say, say_count
 
 ORDERS = 4
 _CHRF_BETA = 2
@@ -35,6 +35,17 @@ _NO_WIDTH = re.compile("[\u200b\u2060\ufeff]")
 _FULL_WIDTH_MARK = re.compile("[，。！？；：（）、]")
 # A mark between letters or digits is part of a name or number (3.10, U.S), not punctuation.
 _ASCII_MARK = re.compile(r"(?<![0-9A-Za-z])[,.!?;:()]|[,.!?;:()](?![0-9A-Za-z])")
+
+# Subword marks that `clean` does not undo, as their programs write them: SentencePiece, WordPiece, OpenNMT, byte-level
+# and older BPE; and subword-nmt's where the space behind it is gone.
+_MARKS_LEFT = {
+    "▁": re.compile("▁"),
+    "##": re.compile(r"(?:^|\s)##(?=\S)"),
+    "￭": re.compile("￭"),
+    "Ġ": re.compile("Ġ"),
+    "</w>": re.compile("</w>"),
+    "@@": re.compile(r"@@(?!\s|$)"),
+}
 
 PunctuationClass = Literal["ascii", "full-width", "mixed", "none"]
 PUNCTUATION: Mapping[PunctuationClass, str] = {
@@ -165,7 +176,7 @@ def bleu_of_sums(sums: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
     penalty = np.exp(np.minimum(0.0, 1 - lengths[..., 1] / system))
     with np.errstate(divide="ignore"):
         score = 100 * penalty * np.exp(np.log(precision).mean(axis=-1))
-    return np.where(scorable, score, 0.0)
+    return np.where(scorable, np.minimum(score, 100.0), 0.0)  # rounding leads a hair beyond
 
 
 def chrf_of_sums(sums: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
@@ -187,7 +198,8 @@ def chrf_of_sums(sums: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
     recall = np.where(both, matched / np.where(both, reference, 1.0), 0.0).sum(axis=-1) / used
     weighted = _CHRF_BETA**2 * precision + recall
     product = (1 + _CHRF_BETA**2) * precision * recall
-    return np.where(weighted > 0, 100 * product / np.where(weighted > 0, weighted, 1.0), 0.0)
+    score = np.minimum(100 * product / np.where(weighted > 0, weighted, 1.0), 100.0)
+    return np.where(weighted > 0, score, 0.0)
 
 
 def punctuation_class(texts: Sequence[str]) -> PunctuationClass:
@@ -222,13 +234,46 @@ def _score(
     metric.num_refs = 1
     return TextScore(
         metric=type(metric).__name__,
-        score=float(metric._aggregate_and_compute(statistics).score) if rows else None,
+        score=min(float(metric._aggregate_and_compute(statistics).score), 100.0) if rows else None,
         n=len(rows),
         left_out=len(hypotheses) - len(rows),
         signature=metric.get_signature().format(),
         reason=None if rows else say("no row with a reference to score against"),
-        warnings=_punctuation_warning(cleaned, plain) if rows else (),
+        warnings=(
+            *(_punctuation_warning(cleaned, plain) if rows else ()),
+            *_marks_left([(hypotheses[row], references[row]) for row in rows]),
+            *(_too_short_warning(cleaned) if type(metric).__name__ == "BLEU" else ()),
+        ),
         statistics=np.array(statistics, dtype=np.int64),
+    )
+
+
+def _marks_left(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Which subword marks stand in translations, and not in their references, when both are compared as text."""
+    counts = {
+        mark: sum(1 for text, reference in pairs if found.search(text) and not found.search(reference))
+        for mark, found in _MARKS_LEFT.items()
+    }
+    return tuple(
+        say_count(
+            "{n} translation holds the subword mark “{mark}”, which counts as text and costs points. Put its words "
+            "together before it is scored.",
+            "{n} translations hold the subword mark “{mark}”, which counts as text and costs points. Put their words "
+            "together before they are scored.",
+            n=n,
+            mark=mark,
+        )
+        for mark, n in counts.items()
+        if n
+    )
+
+
+def _too_short_warning(hypotheses: Sequence[str]) -> tuple[str, ...]:
+    """As sacrebleu has it, BLEU is 0 where there is no sequence of four characters to match."""
+    if not any(hypotheses) or any(len(text) >= ORDERS for text in hypotheses):
+        return ()
+    return (
+        say("No translation has four characters, so BLEU is 0 whatever they say; chrF can tell them apart."),
     )
 
 

@@ -107,6 +107,7 @@ def contrast_coefficient(tables: FloatArray) -> FloatArray:
 
     Returns:
         (...) coefficients; NaN where no contrast can be expected. 1 by construction once every contrast was settled.
+        There is no lower end: one contrast in N items gives 1 − N where nobody else chose an end of the scale.
 
     Source: the agreement figure of Fang et al. (2023), CKBP v2 (90.55 %, after resolution), as its columns bear it out.
 

@@ -263,6 +263,11 @@ def test_it_writes_plain_rows_for_programs_in_full_precision(documents: dict[str
     assert pairs[0]["value"] == first["coefficients"][pairs[0]["coefficient"]]["value"]
 
 
+def test_a_warning_of_agreement_stands_beside_its_table(documents: dict[str, Any]) -> None:
+    document = documents["agreement"] | {"warnings": ["Mind this."]}
+    assert "Mind this." in as_markdown("agreement", document)
+
+
 def test_it_counts_parts_from_one_for_people_and_from_zero_for_programs(documents: dict[str, Any]) -> None:
     document = documents["agreement"]
     (by_part,) = [table for table in tables("agreement", document) if table.title == "Agreement by part"]

@@ -114,7 +114,10 @@ def test_it_says_what_is_wrong_with_a_number_in_the_address(ada: Program, query:
     answer = ada.get(f"{HERE}/next/?{query}")
     assert answer.status_code == 400
     name = query.split("=")[0]
-    assert answer.json() == {"detail": f"{name}: This is a whole number.", "code": "invalid"}
+    assert answer.json() == {
+        "detail": f"{name}: This is a whole number from 0 to 999999999999999.",
+        "code": "invalid",
+    }
 
 
 def test_it_gives_one_screen_and_the_last_ones(ada: Program) -> None:
@@ -411,8 +414,21 @@ def wrong_bodies(screen: dict[str, Any]) -> list[Any]:
         with_row(detail="\0"), with_row(detail="d" * 35), with_row(reasons=["\0"]), with_row(reasons=["lazy"]),
         with_row(atoms=[-1]), with_row(atoms=[2**70]), with_row(problem="\0"), with_row(flag="perhaps"),
         with_row(atoms=[0]), with_row(reasons=["missing"]), {**whole, "guideline": 0}, {**whole, "guideline": 2**64},
+        {**whole, "foo": 1}, {**whole, "x" * 10_000: 1}, {**whole, "\u0001": 1}, with_row(notes="a"),
+        {**whole, "conditions": {"dispaly": "alone"}},
         {**whole, "conditions": {"language": "fr"}}, {**whole, "conditions": {"reference": 1}},
     ]  # fmt: skip
+
+
+def test_it_names_a_member_that_there_is_not(ada: Program) -> None:
+    screen = first(ada)
+    body = answers(screen)
+    body["answers"][0]["notes"] = "a slip"
+    answer = ada.post(place(screen), body)
+    assert (answer.status_code, answer.json()["detail"]) == (
+        400,
+        "The body is not as it should be: Object contains unknown field `notes` - at `$.answers[0]`.",
+    )
 
 
 def test_it_answers_every_wrong_body_with_a_sentence(ada: Program) -> None:
@@ -433,7 +449,10 @@ def test_no_body_is_nested_so_deeply_that_an_address_breaks(ada: Program) -> Non
         answer = ada.post(address, b'{"x":' * 200_000)
         assert (answer.status_code, answer.json()) == (
             400,
-            {"detail": "The body is nested too deeply.", "code": "invalid"},
+            {
+                "detail": "The body is not as it should be: Object contains unknown field `x`.",
+                "code": "invalid",
+            },
         )
 
 
@@ -530,6 +549,30 @@ def test_it_takes_no_token_that_has_ended(ada: Program) -> None:
     assert not Annotation.objects.exists()
 
 
+def test_a_session_that_has_ended_is_told_so_by_every_address(ada: Program) -> None:
+    screen = first(ada)
+    user = User.objects.get(username="ada")
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    deactivate(user, None)
+    asked = client.get(f"{HERE}/next/")
+    sent = client.post(place(screen), json.dumps(answers(screen)), content_type="application/json")
+    assert (sent.status_code, sent.json()) == (asked.status_code, asked.json())
+    assert sent.status_code == 401
+    assert sent.headers["WWW-Authenticate"] == asked.headers["WWW-Authenticate"]
+    assert not Annotation.objects.exists()
+
+
+def test_a_revision_that_no_row_has_reached_is_called_so(ada: Program) -> None:
+    screen = first(ada)
+    body = answers(screen)
+    body["answers"][0]["revision"] = 5
+    answer = ada.post(place(screen), body)
+    assert (answer.status_code, answer.json()["code"]) == (409, "stale")
+    assert answer.json()["detail"].startswith("A row names a revision that it has not reached")
+    assert [row["revision"] for row in answer.json()["current"]] == [0]
+
+
 def test_it_takes_a_session_with_its_csrf_token(ada: Program) -> None:
     screen = first(ada)
     user = User.objects.get(username="ada")
@@ -590,5 +633,5 @@ def test_a_session_saves_for_nobody_else_and_not_after_a_new_password(ada: Progr
     assert (refused.status_code, refused.json()["code"]) == (403, "other_user")
     user.set_password("another green river")
     user.save()
-    assert post(screens[1]).status_code == 404
+    assert post(screens[1]).status_code == 401
     assert Annotation.objects.count() == 1

@@ -40,6 +40,13 @@ def test_it_reads_the_words_of_the_scale(text: str, label: str) -> None:
     assert found.rows[0].label == label
 
 
+def test_a_detail_beside_another_answer_than_the_third_is_left_out() -> None:
+    lines = ("triple_id,annotator,label,detail", "t1,a,1,never", "t2,a,0.5,invalid", "t3,a,0,never")
+    found = read_judgements(csv_table(*lines), protocol="triple")
+    assert [row.detail for row in found.rows] == ["", "", "never"]
+    assert places(found, "warnings") == [(2, "detail"), (3, "detail")]
+
+
 def test_it_reports_labels_annotators_and_ids_that_are_empty_or_wrong() -> None:
     found = compound(
         "item_id,annotator,label", "d1,a,", "d2,,1", ",a,1", "d4,a,0.5", "d5,a,perhaps", "d6,a,0"
@@ -65,7 +72,9 @@ def test_it_tells_the_outputs_of_systems_apart() -> None:
 
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "1_0", "1e3", "twelve"])
 def test_it_reports_times_that_are_none(text: str) -> None:
-    assert places(compound("item_id,annotator,label,seconds", f"d1,a,1,{text}")) == [(2, "seconds")]
+    found = compound("item_id,annotator,label,seconds", f"d1,a,1,{text}")
+    assert places(found) == [(2, "seconds")]
+    assert "from 0 to 999999999" in found.errors[0].message
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "x"])

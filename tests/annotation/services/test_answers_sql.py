@@ -305,6 +305,41 @@ def test_a_third_answer_is_named_by_its_detail_in_both_languages(
     assert (found.label, found.detail) == ("0", stored)
 
 
+@pytest.mark.parametrize("asks", [False, True])
+@pytest.mark.parametrize(
+    ("label", "detail", "sentence"),
+    [
+        ("1", "never", "it stands beside no other answer"),
+        ("sometimes", "invalid", "it stands beside no other answer"),
+        ("invalid", "never", "The label says “invalid” and the detail “never”"),
+        ("从不", "rarely", "The label says “never” and the detail “rarely”"),
+    ],
+)
+def test_a_detail_that_contradicts_the_answer_is_refused(
+    label: str, detail: str, sentence: str, asks: bool
+) -> None:
+    cast, rows = triples(1)
+    Campaign.objects.filter(pk=cast.campaign.pk).update(zero_detail=asks)
+    with pytest.raises(ProtocolError, match=sentence):
+        save(cast, sheet(rows[0], label=label, detail=detail))
+    assert not Annotation.objects.exists()
+
+
+def test_a_compound_has_no_detail() -> None:
+    cast, rows = five_rows()
+    for label in ("1", "0"):
+        with pytest.raises(ProtocolError, match="a compound has none"):
+            save(cast, sheet(*rows, label=label, detail="never"))
+
+
+def test_an_atom_or_reason_named_twice_is_stored_once_in_the_order_given() -> None:
+    cast, rows = five_rows(atoms=[["ADJ", "lazy", 0, 4], ["N", "dog", 5, 8]])
+    reasons = ("modifier", "missing", "修饰关系错", "missing")
+    save(cast, sheet(rows[0], label="0", reasons=reasons, atoms=(1, 0, 1)))
+    found = Annotation.objects.get()
+    assert (found.reasons, found.atoms) == (["modifier", "missing"], [1, 0])
+
+
 def test_what_was_handed_in_closed_or_withdrawn_is_refused() -> None:
     cast, rows = triples(1)
     row = rows[0]

@@ -133,6 +133,38 @@ def test_it_checks_the_key_columns_that_are_there(campaign: Campaign) -> None:
     assert not Assignment.objects.exists()
 
 
+def test_it_checks_the_texts_beside_an_id(campaign: Campaign) -> None:
+    texts = [{name: row[name] for name in ("head", "relation", "tail")} for row in triples(4)]
+    rows = [{"triple_id": f"t{place}", **row, "label": "1"} for place, row in enumerate(texts, start=1)]
+    rows[1]["head"] = "zzz"
+    rows[2]["relation"] = "xReact"
+    found = judge_rows(campaign, rows, annotator="ann")
+    assert [(issue.line, issue.message) for issue in found.errors] == [
+        (3, "The head is not that of the item “t2”."),
+        (4, "The relation is not that of the item “t3”."),
+    ]
+    assert not Assignment.objects.exists()
+
+    rows[1]["head"], rows[2]["relation"] = (
+        " ",
+        f"{texts[2]['relation']}\u200b",
+    )  # empty, and the same to a reader
+    assert judge_rows(campaign, rows, annotator="ann").added == 4
+
+
+def test_it_checks_the_compound_and_context_beside_an_id(tmp_path: Path) -> None:
+    campaign = new_campaign("compound")
+    load_rows(campaign, compounds(1), tmp_path)
+    names = ("item_id", "compound", "context_no")
+    rows = [{**{name: row[name] for name in names}, "label": "1"} for row in compounds(1)]
+    rows[0]["compound"], rows[1]["context_no"], rows[2]["context_no"] = "another", "3", "3.0"
+    found = judge_rows(campaign, rows, annotator="ann")
+    assert [(issue.line, issue.message) for issue in found.errors] == [
+        (2, "The compound is not that of the item “c1-1”."),
+        (3, "The context_no is not that of the item “c1-2”."),
+    ]
+
+
 def test_it_checks_the_ids_of_rows_by_position(campaign: Campaign) -> None:
     rows = [{"triple_id": f"t{i}", "label": "1"} for i in (1, 3, 2, 4)]
     found = judge_rows(campaign, rows, annotator="ann", by_position=True)

@@ -284,6 +284,23 @@ def test_it_goes_by_position_over_the_whole_campaign(tmp_path: Path) -> None:
     assert (error["line"], error["message"]) == (5, "The cell “head” is not that of the item at position 4.")
 
 
+def test_it_checks_the_texts_beside_an_id(tmp_path: Path) -> None:
+    small(tmp_path)
+    texts = [{name: row[name] for name in ("head", "relation", "tail")} for row in triples(10)]
+    rows = [{**row, **text} for row, text in zip(by_id(*[0.5] * 10), texts, strict=True)]
+    rows[2]["head"] = "zzz"
+    rows[8]["tail"] = "zzz"  # in dev, where nothing is scored
+
+    errors = refused(predictions(tmp_path, rows), "--system", "s").document["errors"]
+    assert [(error["line"], error["message"]) for error in errors] == [
+        (4, "The cell “head” is not that of the item “t3”."),
+        (10, "The cell “tail” is not that of the item “t9”."),
+    ]
+
+    rows[2]["head"], rows[8]["tail"] = "", f" {texts[8]['tail']}\ufeff"
+    assert rows_of(run_json("score", "main", predictions(tmp_path, rows), "--system", "s"))["all"]["n"] == 6
+
+
 def test_it_tunes_the_threshold_on_dev(tmp_path: Path) -> None:
     small(tmp_path)  # dev: t7 and t9 are plausible
     scores = [0.9, 0.1, 0.35, 0.2, 0.3, 0.05, 0.4, 0.1, 0.3, 0.2]

@@ -200,3 +200,37 @@ def test_it_measures_agreement_on_each_category() -> None:
         "0.5": (0.0, 1),
         "1": (1.0, 2),
     }
+
+
+def test_it_warns_where_the_contrast_lies_below_the_other_figures() -> None:
+    report = agreement(two_people([[2, 0], *[[1, 1]] * 9]), seed=1)
+    contrast = report.coefficients["contrast"]
+    assert contrast.value == pytest.approx(-9)
+    assert contrast.warning is not None
+    assert contrast.warning.startswith("The contrast coefficient or its interval reaches below −1")
+    document = report.as_json()
+    assert document["warnings"] == [contrast.warning]
+    assert document["coefficients"]["contrast"]["warning"] == contrast.warning  # type: ignore[index]
+    assert document["coefficients"]["raw"]["warning"] is None  # type: ignore[index]
+
+
+def test_it_warns_where_ac2_falls_below_minus_one_by_its_weights() -> None:
+    report = agreement(two_people([*[[2, 0]] * 9, *[[0, 2]] * 8, *[[1, 1]] * 3]), seed=1)
+    ac2 = report.coefficients["gwet_ac2"]
+    assert ac2.value is not None
+    assert ac2.value < -1
+    assert ac2.warning in report.as_json()["warnings"]  # type: ignore[operator]
+
+
+def test_it_warns_of_nothing_where_all_figures_lie_above_minus_one() -> None:
+    report = agreement(two_people([[2, 2], [0, 0], [1, 1], [2, 0]] * 30), seed=1)
+    assert report.as_json()["warnings"] == []
+
+
+@pytest.mark.parametrize("rows", [[[0, 2], [2, 0]] * 5, [[0, 1], [1, 0], [2, 1], [1, 2]] * 3, [[2, 0]] * 7])
+def test_kappas_alphas_and_ac1_reach_no_further_down_than_minus_one(rows: list[list[int]]) -> None:
+    report = agreement(two_people(rows), seed=1)
+    for name, found in report.coefficients.items():
+        if name not in ("contrast", "gwet_ac2"):
+            low = [number for number in (found.value, *(found.ci95 or ())) if number is not None]
+            assert min(low, default=0) >= -1 - 1e-12, name

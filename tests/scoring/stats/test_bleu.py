@@ -14,6 +14,7 @@ from annotation.protocol.errors import ProtocolError
 from scoring.stats.bleu import (
     TextScore,
     bleu_of_sums,
+    chrf_of_sums,
     clean,
     corpus_bleu,
     corpus_chrf,
@@ -87,6 +88,42 @@ def test_it_warns_of_ascii_punctuation_and_shows_what_it_costs(kind: str) -> Non
     )
     assert len(score.warnings) == 1
     assert "translations is ascii, that of the references is full-width" in score.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("mark", "text"),
+    [
+        ("▁", "▁那个▁园丁▁笑了▁。"), ("##", "那 ##个 ##园 ##丁 ##笑 ##了 ##。"), ("￭", "那个￭ 园丁 ￭笑了 。"),
+        ("Ġ", "那个 Ġ园丁笑了。"), ("</w>", "那个</w> 园丁</w> 笑了</w> 。</w>"), ("@@", "那个园@@丁笑了。"),
+    ],
+)  # fmt: skip
+def test_it_warns_of_subword_marks_that_are_not_undone(mark: str, text: str) -> None:
+    reference = "那个园丁笑了。"
+    score = corpus_bleu([text, "那个 园@@ 丁 笑 了 。", text, text], [reference, reference, reference, text])
+    (warning,) = score.warnings
+    assert warning.startswith(f"2 translations hold the subword mark “{mark}”")
+    (warning,) = corpus_bleu([text], [reference]).warnings
+    assert warning.startswith(f"1 translation holds the subword mark “{mark}”")
+
+
+def test_it_says_why_bleu_is_0_where_nothing_has_four_characters() -> None:
+    score = corpus_bleu(["狗笑了", "狗"], ["狗笑了", "狗"])
+    assert score.score == 0.0
+    assert score.warnings == (
+        "No translation has four characters, so BLEU is 0 whatever they say; chrF can tell them apart.",
+    )
+    assert corpus_chrf(["狗笑了", "狗"], ["狗笑了", "狗"]).warnings == ()
+    assert corpus_bleu(["狗笑了", "", "狗笑了。"], ["狗笑了", "狗", "狗笑了。"]).warnings == ()
+
+
+@given(st.lists(st.text("甲乙丙丁戊", min_size=1, max_size=12), min_size=1, max_size=20))
+@settings(max_examples=50, deadline=None)
+def test_identical_texts_score_100_at_most(texts: list[str]) -> None:
+    for score, of_sums in ((corpus_bleu, bleu_of_sums), (corpus_chrf, chrf_of_sums)):
+        found = score(texts, texts)
+        assert found.score is not None
+        assert found.score <= 100.0
+        assert of_sums(found.statistics.sum(axis=0)) <= 100.0
 
 
 def test_it_counts_an_empty_translation_as_one() -> None:

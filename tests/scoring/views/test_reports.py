@@ -289,6 +289,18 @@ def test_it_shows_the_agreement_of_the_last_job(mei: User, tmp_path: Path) -> No
     assert "Why undefined" in page
 
 
+def test_it_says_how_to_read_a_contrast_below_minus_one(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, "triple", 2)
+    load_rows(campaign, triples(10), tmp_path)
+    assign_parts(campaign, experts=["ada", "lin"], design="cyclic", seed=1, by=mei)
+    answer_everything(campaign, lambda row: "0.5" if row.item.position > 1 else {1: "1", 2: "0"}[row.slot])
+    compute_agreement(campaign)
+
+    page = text_of(client_of(mei).get(f"{REPORTS}agreement/"))
+    assert re.search(r"Contrast coefficient.* [-−]9\.0000 ", page)
+    assert page.count("The contrast coefficient or its interval reaches below −1.") == 1
+
+
 def test_a_pair_that_agrees_on_everything_leads_to_no_list_of_differing_items(
     mei: User, tmp_path: Path
 ) -> None:
