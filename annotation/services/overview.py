@@ -369,10 +369,10 @@ class Overview:
         ]
 
     def steps_with(self, *, contrasts: int) -> list[Step]:
-        """The same, where so many items contrast that nothing has settled: a resolution is not done with them."""
+        """The same, where so many items contrast that nothing has settled: with them no resolution is done, nor passed over."""
         return [
             replace(step, state="unsettled")
-            if contrasts and (step.name, step.state) == ("resolution", "done")
+            if contrasts and step.name == "resolution" and step.state in ("done", "none")
             else step
             for step in self.steps
         ]

@@ -146,7 +146,13 @@ def _as_they_are(campaign: Campaign, votes: Sequence[Votes]) -> Side:
     labels = labels_of(campaign, "final")
     without = FinalLabel.objects.filter(item__campaign=campaign).exclude(reason="")
     state = dict(without.values_list("item", "reason")) | dict(labels.by_item)
-    return Side(labels=labels, state={one.item: state.get(one.item, NOT_COMPUTED) for one in votes})
+    k = campaign.annotators_per_item
+    return Side(labels=labels, state={one.item: _as_it_is(state.get(one.item), one, k) for one in votes})
+
+
+def _as_it_is(state: str | None, votes: Votes, k: int) -> str:
+    """What lacked answers when the labels were computed, and has them now, waits to be computed."""
+    return NOT_COMPUTED if state is None or (state == "incomplete" and len(votes.votes) >= k) else state
 
 
 def _by_rule(outcomes: Outcomes, rule: str) -> Side:

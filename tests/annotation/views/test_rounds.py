@@ -341,18 +341,18 @@ class TestSteps:
     def test_a_resolution_is_not_done_while_items_contrast_that_nothing_has_settled(
         self, campaign: Campaign
     ) -> None:
+        def resolution(contrasts: int) -> str:
+            found = overview(campaign).steps_with(contrasts=contrasts)
+            return next(step.state for step in found if step.name == "resolution")
+
         self.to_the_labels(campaign)
+        assert (resolution(0), resolution(5)) == ("none", "unsettled")
         share = Share(items=[campaign.items.earliest("pk").pk], experts=[User.objects.get(username="ada")])
         close_round(
             open_round(campaign, Round.Kind.RESOLUTION, shares=[share], settings={}, by=None),
             outcome={},
             by=None,
         )
-
-        def resolution(contrasts: int) -> str:
-            found = overview(campaign).steps_with(contrasts=contrasts)
-            return next(step.state for step in found if step.name == "resolution")
-
         assert (resolution(0), resolution(5)) == ("done", "unsettled")
 
     def test_labels_are_not_done_while_answers_are_to_come(self, campaign: Campaign) -> None:

@@ -429,7 +429,7 @@ def test_a_resolution_tells_what_was_judged_again_and_discussed_before(cast: Cas
     shown = text_of(mei.get(RESOLUTION))
 
     assert "1 item would be judged again It was judged again before and is still split." in shown
-    assert "It is open to discussion already" in shown
+    assert "It was opened to discussion before" in shown
     assert opens not in shown
 
 

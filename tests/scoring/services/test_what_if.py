@@ -122,6 +122,21 @@ def test_items_that_wait_for_answers_gain_no_label_under_a_model(tmp_path: Path)
     assert cells(document)["1", "incomplete"] == 1
 
 
+def test_what_lacked_answers_when_labels_were_computed_and_has_them_now_waits_to_be_computed(
+    tmp_path: Path,
+) -> None:
+    campaign = pairs_campaign(tmp_path)
+    row = Assignment.objects.get(item__position=1, slot=2)
+    Assignment.objects.filter(pk=row.pk).update(label="", answered_at=None, revision=0)
+    finalize(campaign)
+    Assignment.objects.filter(pk=row.pk).update(
+        label=row.label, answered_at=row.answered_at, revision=row.revision
+    )
+    found = cells(report(campaign, "what-if", Options()))
+    assert found["not_computed", "1"] == 1
+    assert not any("incomplete" in cell for cell in found)
+
+
 def test_what_an_arbiter_decided_stands_under_every_rule_and_model(judged: Campaign) -> None:
     mei = make_user("mei")
     for position in (3, 8):

@@ -70,9 +70,12 @@ def test_where_final_labels_are_it_says_so_and_warns_of_what_is_not_settled() ->
     close_batch(cast.campaign, design.pk, by=cast.mei)
     finalize(cast.campaign)
 
-    assert "The final labels are there. A manager makes releases." in text_of(vera.get(RELEASES))
+    assert "A manager makes releases." in text_of(vera.get(RELEASES))
     page = text_of(mei.get(RELEASES))
-    assert "The final labels are there: freeze them below." in page
+    assert (
+        "Labels were computed, version 1. Whether items lack one, or have answers that came later, stands"
+        in page
+    )
     assert "Before you make one: The answers to 1 item contrast" in page
     assert "contrast" not in text_of(vera.get(RELEASES))
 

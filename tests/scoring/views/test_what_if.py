@@ -78,7 +78,7 @@ def test_it_shows_what_turns_and_how_figures_move(mei: User, tmp_path: Path) -> 
     )
     assert re.search(r"Share of plausible triples 50\.00 [\d. –]+ 50\.00 [\d. –]+ 0\.00", page)
     assert "Experts (human performance) AUC" in page
-    assert re.search(r"Expert Now Then Difference A1 ", page)
+    assert re.search(r"Expert Now % Then % Difference A1 ", page)
     assert "ada" not in page
     assert "Signature: label-changes|" in page
 
@@ -125,7 +125,7 @@ def test_it_says_what_competence_is(model: str, mei: User, tmp_path: Path) -> No
 def test_it_shows_the_error_rates_of_compounds_and_what_a_model_knows(mei: User, tmp_path: Path) -> None:
     judged_compounds(mei, tmp_path)
     page = text_of(client_of(mei).get(f"{PAGE}?model=majority"))
-    assert "Compared with the label model “Majority of the answers” over the same answers" in page
+    assert "Compared with the label model “Majority of the answers” over the answers as they are now" in page
     assert re.search(r"base / 1 Aggregate error rate, % 100\.00 ", page)
     assert "Difference Competence A1" in page
     assert "cannot" not in re.findall(r"Gain a label (\S+)", page)
