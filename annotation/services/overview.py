@@ -369,7 +369,7 @@ class Overview:
         ]
 
     def steps_with(self, *, contrasts: int) -> list[Step]:
-        """The same, where so many items contrast that nothing has settled: no resolution is done then, nor passed over."""
+        """The same, where so many items contrast that nothing settled: no resolution is done then, nor passed over."""
         return [
             replace(step, state="unsettled")
             if contrasts and step.name == "resolution" and step.state in ("done", "none")
