@@ -82,6 +82,12 @@ class ItemLine:
         """Whether nobody is to judge it, nor another whose verdict it takes."""
         return not self.given and self.carried_from is None
 
+    @property
+    def final_or_split(self) -> bool:
+        """Whether its answers are in, told as one while it is not told whether they agree."""
+        label = getattr(self.item, "final_label", None)
+        return label is not None and (bool(label.label) or label.reason == "tie")
+
 
 @dataclass(frozen=True)
 class ItemPage:

@@ -174,6 +174,11 @@ class LabelCounts:
         return sum(self.by_label.values())
 
     @property
+    def final_or_split(self) -> int:
+        """Items whose answers are in, told as one while it is not told how often they agree."""
+        return self.final + self.without.get("tie", 0)
+
+    @property
     def computed(self) -> int:
         """Items on which the rule was run, whatever it came to."""
         return self.final + sum(self.without.values()) + self.outdated + self.to_carry

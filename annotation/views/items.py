@@ -30,11 +30,15 @@ from annotation.views.refusals import plain_refusals
 def campaign_items(request: PersonRequest, member: Membership) -> HttpResponse:
     """Fifty items a page, their texts exactly as they are; how many answers each has, never which.
 
-    Nor which label, while answers that labels rest on are still to come: a page that is read writes nothing down.
+    Nor which label, or whether the answers are split, while answers that labels rest on are still to come: a page that
+    is read writes nothing down.
     Which of them are gold, managers alone see.
     """
     campaign = member.campaign
-    form = ItemFilterForm(request.GET, groups=groups_of(campaign), protocol=campaign.protocol)
+    hidden = answers_to_come(campaign, LABELS) > 0
+    form = ItemFilterForm(
+        request.GET, groups=groups_of(campaign), protocol=campaign.protocol, labels_hidden=hidden
+    )
     wanted, after = Wanted(), 0
     if form.is_valid():
         data = form.cleaned_data
@@ -49,7 +53,7 @@ def campaign_items(request: PersonRequest, member: Membership) -> HttpResponse:
         "after": after,
         "page": page,
         "gold": gold_among([line.item.pk for line in page.lines]) if member.role == MANAGER else (),
-        "labels_hidden": answers_to_come(campaign, LABELS) > 0,
+        "labels_hidden": hidden,
         "next": _address(form, page.next_after) if page.next_after else None,
         "first_page": _address(form, None) if after else None,
         "causes": {cause.code: cause.words for cause in get_protocol(campaign.protocol).cannot_judge_causes},

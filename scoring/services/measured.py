@@ -13,7 +13,7 @@ from annotation.models import Annotation, Campaign, Round, User
 from scoring.models import Prediction, Submission
 from scoring.services.gather import Labels, all_instances_of, labels_of
 from scoring.services.peeks import record_peek, still_open
-from scoring.services.runs import Run
+from scoring.services.runs import Run, title_of
 from scoring.stats.classification import measure
 from scoring.stats.error_rates import UNDECIDED, WRONG, Instances, error_rates
 from scoring.stats.planning import design_effect, pace
@@ -33,7 +33,7 @@ class Measured:
 
     `spread` is that of two systems on one unit, `run_spread` that of two runs of one, `seed_sd` what lies between the
     seeds of one. `withheld`: open answers because of which nothing was taken from the answers so far. `labels`: the
-    source of those that the rates rest on, for the page.
+    source of those that the rates rest on, and `of` the run they are of where there are several, for the page.
     """
 
     rates: Mapping[str, float | None]
@@ -44,6 +44,7 @@ class Measured:
     seed_sd: Mapping[str, float | None] = field(default_factory=dict)
     withheld: int = 0
     labels: str | None = None
+    of: str = ""
 
     def as_json(self) -> Document:
         """`{rates, design_effect, seconds, spread, run_spread, seed_sd, withheld}`."""
@@ -112,7 +113,7 @@ def pace_of(campaign: Campaign) -> float | None:
 
 def _of_compounds(gathered: Mapping[Run, Instances], labels: Labels, seconds: float | None) -> Measured:
     """Rates and design effect of the first run, spreads of all."""
-    first = next(iter(gathered.values()))
+    run, first = next(iter(gathered.items()))
     found = error_rates(_without_tables(first), labels=labels.signature).overall
     _units, codes = np.unique(first.unit.astype(str), return_inverse=True)
     deff = design_effect(
@@ -121,7 +122,9 @@ def _of_compounds(gathered: Mapping[Run, Instances], labels: Labels, seconds: fl
     )
     shares = {"instance": found.instance.share, "aggregate": found.aggregate.decided.share}
     found_so_far = Measured(rates=_in_percent(shares), seconds=seconds, design_effect=deff)
-    return _with_spreads(found_so_far, gathered) if len(gathered) > 1 else found_so_far
+    if len(gathered) == 1:
+        return found_so_far
+    return replace(_with_spreads(found_so_far, gathered), of=title_of(run))
 
 
 def _without_tables(instances: Instances) -> Instances:

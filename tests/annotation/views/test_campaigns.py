@@ -213,7 +213,7 @@ def test_what_contrasts_is_named_with_the_way_to_settle_it(mei: User, tmp_path: 
     page = client_of(mei).get(HOME)
     assert "Before you use them: The answers to 2 items contrast" in text_of(page)
     assert "/campaigns/main/rounds/resolution/" in body_of(page)
-    assert "Spot check (none held) Resolution (none held)" in " ".join(text_of(page).split())
+    assert "Spot check (none held) Resolution (not all settled)" in " ".join(text_of(page).split())
 
 
 def test_it_costs_the_same_number_of_queries_whatever_the_campaigns_size(mei: User, tmp_path: Path) -> None:
@@ -362,7 +362,10 @@ def test_it_counts_labels_and_what_has_none_by_reason(mei: User, tmp_path: Path)
     taken = Assignment.objects.filter(label="0")[0]
     Assignment.objects.filter(pk=taken.pk).update(revision=0, label="", answered_at=None)
     page = text_of(client_of(mei).get(HOME))
-    assert "Final 8 Which labels they are is not shown while experts judge." in page
+    assert (
+        "Final or split 9 Which labels they are, and on how many the answers are split, is not shown" in page
+    )
+    assert "No label 1 the answers are split" not in page
     assert "wrong" not in page
 
 

@@ -15,7 +15,7 @@ from annotation.services.labels import finalize
 from annotation.services.parts import assign_parts
 from annotation.services.people import add_member
 from annotation.services.verify import verify
-from tests.factories import make_member, make_user
+from tests.factories import make_cast, make_judged, make_member, make_user, save_label
 from tests.material import answer_everything, compounds, load, load_rows, new_campaign, save, sheet, triples
 from tests.pages import body_of, client_of, text_of
 from tests.shared import shared
@@ -110,7 +110,7 @@ def test_it_shows_the_final_label_in_words_or_why_there_is_none(mei: User, tmp_p
 
     page = text_of(client.get(ITEMS))
 
-    assert re.search(r"2/2 ✓ final", page)
+    assert re.search(r"2/2 · final or split", page)
     assert "plausible" not in page  # others still judge
     campaign.rounds.update(state="closed")
     page = text_of(client.get(ITEMS))
@@ -139,6 +139,30 @@ def test_it_calls_a_split_as_other_pages_do(mei: User, tmp_path: Path) -> None:
 
     assert "开发集" in page
     assert "dev" not in page
+
+
+def test_while_experts_judge_it_does_not_tell_which_answers_are_split() -> None:
+    """With two experts the share of splits is their agreement, which stays closed until they are done."""
+    cast = make_cast(protocol="compound")
+    make_judged(cast, ("1", "1"), ("1", "0"), ("1", None))
+    finalize(cast.campaign)
+    for user in (cast.mei, cast.vera):
+        client = client_of(user)
+        page, home = text_of(client.get("/campaigns/main/items/")), text_of(client.get("/campaigns/main/"))
+        assert page.count("final or split") == 2
+        assert "Final or split 2 Which labels they are" in home
+        for text in (page, home):
+            assert "the answers are split" not in text.replace("on how many the answers are split", "")
+            assert "no label: tie" not in text
+        for state in ("tie", "labelled", "undecided"):
+            assert client.get("/campaigns/main/items/", {"state": state}).status_code == 400
+        assert client.get("/campaigns/main/items/", {"state": "incomplete"}).status_code == 200
+
+    save_label(Assignment.objects.get(answered_at__isnull=True), "1")
+    finalize(cast.campaign)
+    client = client_of(cast.mei)
+    assert "the answers are split" in text_of(client.get("/campaigns/main/items/", {"state": "tie"}))
+    assert "Final 2" in text_of(client.get("/campaigns/main/"))
 
 
 def test_it_marks_the_text_that_took_anothers_place(mei: User, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.factories import (
     make_compound,
     make_part,
     make_triple,
+    make_variants,
 )
 from tests.pages import client_of, text_of
 
@@ -147,6 +148,20 @@ def test_of_a_compound_screens_are_looked_at_whole() -> None:
     assert (ada["all_first"]["n"], ada["all_first"]["errors"]) == (2, 1)
     assert (ada["seconds"]["n"], ada["all_first_seconds"]["n"]) == (10, 5)
     assert "correct" in text_of(client_of(cast.mei).get(PAGE))
+
+
+def test_a_compound_that_came_on_two_screens_counts_as_two() -> None:
+    cast = make_cast(protocol="compound")
+    part = make_part(cast.campaign.rounds.get())
+    for item in make_compound(cast.campaign, 1):
+        for screen, one in enumerate((item, *make_variants(item, 1)), start=1):
+            make_annotation(
+                make_assignment(one, cast.ada, part=part, position=screen, queue=screen),
+                "0" if screen == 2 and item.context is not None and item.context.number == 3 else "1",
+            )
+    (ada,) = evidence_report(cast.campaign)["experts"]
+
+    assert (ada["all_first"]["n"], ada["all_first"]["errors"]) == (2, 1)
 
 
 def compounds(cast: Cast, *rests: int | None) -> None:

@@ -183,6 +183,7 @@ def test_it_says_what_was_given_measured_and_assumed(mei: User, tmp_path: Path) 
     )
     assert "Standard deviation between seeds of one system, in points" in page
     assert "measured in this campaign" in page
+    assert re.search(r"Instance error rate 40\.00\s% .* of base / 1 Aggregate", page)
 
 
 def test_a_difference_of_aucs_is_no_difference_of_shares(mei: User) -> None:
