@@ -350,7 +350,9 @@ def _reason(n: int, plausible: int, named: int) -> str | None:
                 n=n,
             )
         )
-        parts.append(say("recall needs a plausible triple") if named else say("F1 needs a plausible triple"))
+        parts.append(
+            say("recall needs a plausible triple") if named else say("F1 and recall need a plausible triple")
+        )
     elif plausible == n:
         parts.append(
             say_count(

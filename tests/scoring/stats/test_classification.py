@@ -95,7 +95,7 @@ def test_it_gives_none_for_f1_where_nothing_is_or_is_called_plausible() -> None:
     assert (measures.auc, measures.f1, measures.precision, measures.recall) == (None, None, None, None)
     assert measures.reason is not None
     assert "all 2 triples are implausible" in measures.reason
-    assert "F1 needs a plausible triple" in measures.reason
+    assert "F1 and recall need a plausible triple" in measures.reason
     assert measure(labels([0, 0]), scores([0.9, 0.2])).f1 == 0.0
     for label, word in ((0, "implausible"), (1, "plausible")):
         reason = measure(labels([label]), scores([0.9])).reason
