@@ -38,10 +38,10 @@ class ItemFilterForm(forms.Form):
     after = forms.IntegerField(min_value=0, max_value=2**31, required=False, widget=forms.HiddenInput)
 
     def __init__(
-        self, *args: Any, groups: Sequence[str], protocol: str, labels_hidden: bool = False, **kwargs: Any
+        self, *args: Any, groups: Sequence[str], protocol: str, splits_hidden: bool = False, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        if labels_hidden:
+        if splits_hidden:
             state = self.fields["state"]
             assert isinstance(state, forms.ChoiceField)
             state.choices = [one for one in STATES if one[0] not in TELL_OF_SPLITS]

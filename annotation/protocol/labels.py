@@ -87,7 +87,7 @@ RULES: tuple[LabelRule, ...] = (
         name="majority",
         version="1",
         title=Words("Majority of the experts", "多数专家的意见"),
-        words=Words("more than half of the experts", "半数以上专家的意见"),
+        words=Words("more than half of the experts", "超过半数的专家的意见"),
         only_k=None,
         decide=_majority,
     ),

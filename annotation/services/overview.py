@@ -304,6 +304,11 @@ class Overview:
         return any(line.answered and line.waiting for line in resting)
 
     @property
+    def splits_hidden(self) -> bool:
+        """Whether it is not told yet on how many items the answers are split, where they can be."""
+        return self.labels_hidden and self.round.k > 1
+
+    @property
     def stage(self) -> str:
         """What is to be done now, one of `STAGES`."""
         waiting = self._waiting

@@ -36,8 +36,9 @@ def campaign_items(request: PersonRequest, member: Membership) -> HttpResponse:
     """
     campaign = member.campaign
     hidden = answers_to_come(campaign, LABELS) > 0
+    splits_hidden = hidden and campaign.annotators_per_item > 1
     form = ItemFilterForm(
-        request.GET, groups=groups_of(campaign), protocol=campaign.protocol, labels_hidden=hidden
+        request.GET, groups=groups_of(campaign), protocol=campaign.protocol, splits_hidden=splits_hidden
     )
     wanted, after = Wanted(), 0
     if form.is_valid():
@@ -54,6 +55,7 @@ def campaign_items(request: PersonRequest, member: Membership) -> HttpResponse:
         "page": page,
         "gold": gold_among([line.item.pk for line in page.lines]) if member.role == MANAGER else (),
         "labels_hidden": hidden,
+        "splits_hidden": splits_hidden,
         "next": _address(form, page.next_after) if page.next_after else None,
         "first_page": _address(form, None) if after else None,
         "causes": {cause.code: cause.words for cause in get_protocol(campaign.protocol).cannot_judge_causes},

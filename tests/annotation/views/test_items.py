@@ -165,6 +165,22 @@ def test_while_experts_judge_it_does_not_tell_which_answers_are_split() -> None:
     assert "Final 2" in text_of(client.get("/campaigns/main/"))
 
 
+def test_where_one_expert_judges_an_item_nothing_can_be_split(mei: User, tmp_path: Path) -> None:
+    campaign = campaign_of(mei, protocol="compound", k=1)
+    load_rows(campaign, compounds(2), tmp_path)
+    assign_parts(campaign, experts=["ada"], design="single", seed=1)
+    first = list(Assignment.objects.filter(unit__position=1))
+    save(sheet(first, "correct"), first[0].expert_id)
+    finalize(campaign)
+    client = client_of(mei)
+
+    assert text_of(client.get(ITEMS)).count("✓ final") == 5
+    assert client.get(f"{ITEMS}?state=labelled").status_code == 200
+    assert "Final 5 Which labels they are is not shown while experts judge." in text_of(
+        client.get("/campaigns/main/")
+    )
+
+
 def test_it_marks_the_text_that_took_anothers_place(mei: User, tmp_path: Path) -> None:
     campaign = campaign_of(mei)
     load_rows(campaign, triples(2), tmp_path)
