@@ -29,11 +29,12 @@ export function allUp() {
   advancedBy = null;
 }
 
-/** Whether a worn switch repeated the press before. Every press is told here, wherever on the page it goes. */
+/** Whether a worn switch repeated the press before. Every press is told here, wherever on the page it goes; what counts
+ * is when it was made, for a page that is busy hears of it later.
+ */
 export function bounces(event) {
-  const now = performance.now();
-  const bounced = event.code === lastCode && now - lastAt < BOUNCE;
-  [lastCode, lastAt] = [event.code, now];
+  const bounced = event.code === lastCode && event.timeStamp - lastAt < BOUNCE;
+  [lastCode, lastAt] = [event.code, event.timeStamp];
   return bounced;
 }
 
