@@ -23,6 +23,7 @@ from annotation.protocol.sentences import listed, say
 from scoring.stats.proportions import LEVEL, Interval, percent, percent_interval, reasons
 
 _MOST = 20_000
+LARGEST_LOT = 10_000_000  # beyond it a part is as good as endless
 NOTHING = say("nothing was checked")
 
 
@@ -81,7 +82,7 @@ def acceptance_plan(
 
     Raises:
         ProtocolError: rates in the wrong order or out of range; a part so small that no number of errors lies between
-            the two rates; a plan of more than 20,000 units.
+            the two rates; a plan of more than 20,000 units, or a part of more than 10,000,000.
 
     >>> [(plan.n, plan.c) for plan in (acceptance_plan(0.05, 0.15), acceptance_plan(0.05, 0.10))]
     [(77, 7), (233, 17)]
@@ -95,8 +96,15 @@ def acceptance_plan(
                 "A plan needs an acceptable error rate below the rejectable one, and two risks between 0 and 1."
             )
         )
+    if lot is not None and lot > LARGEST_LOT:
+        raise ProtocolError(
+            say(
+                "A part has at most {most} units here: leave their number out for a larger one.",
+                most=LARGEST_LOT,
+            )
+        )
     good, bad = _lots(acceptable, rejectable, lot)
-    largest = _MOST if lot is None else lot
+    largest = _MOST if lot is None else min(lot, _MOST)
     reachable = _within_reach(good, bad, alpha=alpha, beta=beta, largest=largest)
     c, n = 0, 1
     while reachable and n <= largest:

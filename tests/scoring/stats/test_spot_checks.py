@@ -80,6 +80,14 @@ def test_it_draws_the_curve_of_a_plan() -> None:
     assert curve == sorted(curve, reverse=True)
 
 
+def test_a_part_of_any_number_of_units_is_planned_or_refused_at_once() -> None:
+    assert acceptance_plan(0.05, 0.15, lot=10_000_000).n == acceptance_plan(0.05, 0.15).n
+    with pytest.raises(ProtocolError, match="at most 10000000 units"):
+        acceptance_plan(0.05, 0.15, lot=7_613_607_358_413_702)
+    with pytest.raises(ProtocolError, match="more than 20000 checks"):
+        acceptance_plan(0.05, 0.051, lot=9_000_000)
+
+
 def test_it_refuses_plans_that_make_no_sense() -> None:
     with pytest.raises(ProtocolError, match="below"):
         acceptance_plan(0.15, 0.05)
